@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What passes the shim's line, as lines with a time: a bounded memory, and a filter; no Qt."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+#: So many lines are kept; older ones are in the session's uart.log.
+KEPT = 5000
+#: Of a longer block only the beginning is shown.
+SHOWN = 160
+DIRECTIONS = ("", "tx", "rx")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleLine:
+    """A line: its number from 1, seconds since the bench was opened, "tx" (to the device) or "rx",
+    and what was said.
+    """
+
+    number: int
+    at_s: float
+    direction: str
+    text: str
+
+    def shown(self) -> str:
+        """Return the line as the console shows it."""
+        arrow = "->" if self.direction == "tx" else "<-"
+        return f"{self.at_s:10.3f} {arrow} {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which lines are shown: of one direction or of both, with a text in them, in any case."""
+
+    direction: str = ""
+    text: str = ""
+
+    def passes(self, line: ConsoleLine) -> bool:
+        """Return whether a line is shown."""
+        if self.direction and line.direction != self.direction:
+            return False
+        return not self.text or self.text.casefold() in line.text.casefold()
+
+
+class ConsoleLog:
+    """Lines from any thread; `decode` makes the text of a block."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began_s = clock()
+        self._lock = threading.Lock()
+        self._lines: deque[ConsoleLine] = deque(maxlen=KEPT)
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """Return how many lines there were, also those that are forgotten."""
+        with self._lock:
+            return self._count
+
+    def clear(self) -> None:
+        """Forget all lines; time begins again."""
+        with self._lock:
+            self._lines.clear()
+            self._began_s = self._clock()
+
+    def add(self, direction: str, text: str) -> None:
+        """Add a line."""
+        short = text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
+        with self._lock:
+            self._count += 1
+            at_s = self._clock() - self._began_s
+            self._lines.append(ConsoleLine(self._count, at_s, direction, short))
+
+    def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
+        """Return the lines behind a number that pass a filter, oldest first."""
+        with self._lock:
+            new = self._count - number
+            lines = list(self._lines)[-new:] if new < len(self._lines) else list(self._lines)
+        return [line for line in lines if line.number > number and wanted.passes(line)]

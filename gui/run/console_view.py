@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console: what passes the shim's line, with a filter, in bounded memory."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
+
+#: So many lines are shown; the log keeps more, for the filter.
+_SHOWN = 1000
+_NAMES = {"": "tx and rx", "tx": "tx: to the device", "rx": "rx: from the device"}
+
+
+class ConsoleView(QWidget):
+    """The newest lines of a log that pass the filter; `refresh` takes what is new."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-console")
+        self._log: ConsoleLog | None = None
+        self._number = 0
+        self.direction = QComboBox()
+        self.direction.setObjectName("console-direction")
+        self.direction.setAccessibleName("Direction")
+        for direction in DIRECTIONS:
+            self.direction.addItem(_NAMES[direction], direction)
+        self.direction.currentIndexChanged.connect(self.render_all)
+        self.search = QLineEdit()
+        self.search.setObjectName("console-filter")
+        self.search.setAccessibleName("Filter of the console")
+        self.search.setPlaceholderText("only lines with ...  (Ctrl+L)")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self.render_all)
+        shortcut = QShortcut(QKeySequence("Ctrl+L"), self)
+        shortcut.activated.connect(self.search.setFocus)
+        self.lines = QPlainTextEdit()
+        self.lines.setObjectName("console-lines")
+        self.lines.setAccessibleName("Console")
+        self.lines.setReadOnly(True)
+        self.lines.setUndoRedoEnabled(False)
+        self.lines.setMaximumBlockCount(_SHOWN)
+        self.lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.lines.setPlaceholderText("what passes the line to the device is shown here")
+        self._count = QLabel()
+        self._lay_out()
+
+    def set_log(self, log: ConsoleLog | None) -> None:
+        """Show another log."""
+        self._log = log
+        self.render_all()
+
+    @property
+    def filter(self) -> Filter:
+        """Return which lines are shown."""
+        return Filter(self.direction.currentData() or "", self.search.text())
+
+    def render_all(self) -> None:
+        """Show all lines that pass the filter anew."""
+        self.lines.clear()
+        self._number = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is new; one insertion, however many lines."""
+        if self._log is None:
+            return
+        count = self._log.count
+        if count == self._number:
+            return
+        new = self._log.since(self._number, self.filter)
+        self._number = count
+        self._count.setText(f"{count} lines")
+        if not new:
+            return
+        bar = self.lines.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 2
+        self.lines.appendPlainText("\n".join(line.shown() for line in new[-_SHOWN:]))
+        if at_end:
+            bar.setValue(bar.maximum())
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.addWidget(self.direction)
+        head.addWidget(self.search, 1)
+        head.addWidget(self._count)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(head)
+        column.addWidget(self.lines, 1)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the engine in a thread of its own, and all that can be seen of it meanwhile; no Qt.
+
+What it keeps is bounded: the newest seconds of each rail, the newest lines of the console, one row
+for each trial. The engine's events do not queue up anywhere: they change the record, and whoever
+looks is told that there is something new, once until he has looked.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rig.live.block import LiveBlock
+from rig.live.recent import Recent
+from rig.session.stop import Stop
+
+from gui.run.console_log import ConsoleLog
+from gui.run.frame import Frame
+from gui.run.phases import PhaseTrack
+from gui.run.record import RunRecord
+from gui.run.wire import WireLines
+from rig.session import session
+from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
+
+#: So much of each rail can be looked back at.
+KEPT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """There is something new to see of a flight."""
+
+    flight: Flight
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A flight is over: the supply is off, every port closed."""
+
+    flight: Flight
+
+
+class Flight:
+    """One run or resumption; `post` is called from other threads, with Changed and Ended."""
+
+    def __init__(self, post: Callable[[Changed | Ended], None]) -> None:
+        self.record = RunRecord(time.monotonic)
+        self.recent = Recent(KEPT_S)
+        self.phases = PhaseTrack()
+        self.console = ConsoleLog(time.monotonic)
+        self._wire = WireLines(self.console.add)
+        self._stop = Stop()
+        self._post = post
+        self._told = threading.Event()
+        self._lost: Counter[str] = Counter()
+        self._first_rail: str | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, bench: Path, overrides: Sequence[str], trials: int | None, root: Path) -> None:
+        """Begin a new session."""
+
+        def work() -> None:
+            with session.open_bench(
+                bench,
+                overrides,
+                (self._take,),
+                self._stop,
+                observers=(self._see,),
+                listeners=(self._wire,),
+            ) as opened:
+                opened.run(trials, root)
+
+        self._start(work)
+
+    def resume(self, folder: Path) -> None:
+        """Go on with a session that was cut off."""
+
+        def work() -> None:
+            session.resume(
+                folder,
+                (self._take,),
+                self._stop,
+                observers=(self._see,),
+                listeners=(self._wire,),
+            )
+
+        self._start(work)
+
+    def stop(self) -> None:
+        """Ask for the end; the session is kept, and can be resumed."""
+        self.record.stopping()
+        self._stop.request()
+        self._tell()
+
+    def seen(self) -> None:
+        """Note that somebody looked: the next change is told again."""
+        self._told.clear()
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait for the end; return whether it came."""
+        if self._thread is not None:
+            self._thread.join(limit_s)
+        return not self.alive
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the engine is at work."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def lost(self) -> int:
+        """Return how many samples were lost so far, of all rails."""
+        return sum(self._lost.values())
+
+    def frame(self, rail: str, span_s: float, columns: int) -> Frame | None:
+        """Return the newest seconds of a rail, None while there is nothing of it."""
+        picture = self.recent.picture(span_s, columns, rail)
+        if picture is None or not len(picture.mean_w):
+            return None
+        stop_s = picture.stop_s
+        start_s = stop_s - span_s
+        width = min(columns, max(round(span_s / picture.column_s), 1))
+        # Where less than the span is there, the picture is empty on its left.
+        spread = [np.full(width, np.nan) for _ in range(3)]
+        middles = (picture.times_s - start_s) / span_s * width
+        places = np.clip(middles.astype(np.int64), 0, width - 1)
+        inside = middles >= 0
+        sources = (picture.least_w, picture.mean_w, picture.most_w)
+        for target, source in zip(spread, sources, strict=True):
+            target[places[inside]] = source[inside]
+        age_s = self.recent.newest_age_s
+        return Frame(
+            start_s,
+            stop_s,
+            *spread,
+            falls_s=picture.falls_s,
+            rises_s=picture.rises_s,
+            strip=self.phases.strip(),
+            age_s=age_s if np.isfinite(age_s) else None,
+            lost=self.lost,
+        )
+
+    def _start(self, work: Callable[[], None]) -> None:
+        self._thread = threading.Thread(target=self._work, args=(work,), name="rig-engine")
+        self._thread.start()
+
+    def _work(self, work: Callable[[], None]) -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as failure:
+            error = failure
+        self._wire.flush()
+        self.record.ended(error)
+        self._post(Ended(self))
+
+    def _take(self, event: Event) -> None:
+        self.record.take(event)
+        match event:
+            case TrialStarted() | TrialResumed():
+                self.phases.begin(self.record.phases)
+            case StepDone():
+                self.phases.done(event.done.completion)
+            case _:
+                pass
+        self._tell()
+
+    def _see(self, block: LiveBlock) -> None:
+        self.recent.add(block)
+        if block.lost:
+            self._lost[block.rail] += block.lost
+        if self._first_rail is None:
+            self._first_rail = block.rail
+        if block.rail == self._first_rail:
+            self.phases.saw(block.falls_s.tolist(), block.trace)
+
+    def _tell(self) -> None:
+        if not self._told.is_set():
+            self._told.set()
+            self._post(Changed(self))

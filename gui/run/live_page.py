@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens, while it does: the live picture and its numbers, the trials, the console."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.run import run_text
+from gui.run.console_view import ConsoleView
+from gui.run.flight import Flight
+from gui.run.live_view import LiveView
+from gui.run.record import Picture
+from gui.run.tiles import Tiles
+from gui.theme import Theme
+from gui.widgets.table import Column, Table
+
+_SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_SPAN_S = 5.0
+_HEIGHTS = (430, 290)
+_WIDTHS = (330, 500, 420)
+#: Power of the trial's own device clock and counts are results; these are not shown of each trial.
+_TRIAL_COLUMNS = (
+    Column("trial", lambda row: f"{row.number}", lambda row: row.number, right=True),
+    Column("took", run_text.trial_time, lambda row: row.took_s or 0.0, right=True),
+    Column("state", run_text.trial_state),
+)
+_METRIC_COLUMNS = (
+    Column("metric", lambda row: row.name),
+    Column(
+        "mean ± 95 %",
+        run_text.metric_mean,
+        lambda row: row.mean,
+        right=True,
+        tip="of the trials so far, by their scatter alone (Student's t); the instrument's own "
+        "uncertainty is in the results",
+    ),
+    Column("range", run_text.metric_spread, right=True, tip="highest less lowest trial"),
+    Column("trials", run_text.metric_values, tip="in the unit of the mean"),
+)
+
+
+class LivePage(QWidget):
+    """The page of a flight."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-live")
+        self._flight: Flight | None = None
+        self.view = LiveView(theme)
+        self.tiles = Tiles(theme)
+        self.trials = Table(_TRIAL_COLUMNS, "run-trials")
+        self.metrics = Table(_METRIC_COLUMNS, "run-metrics")
+        self.console = ConsoleView()
+        self.rail = QComboBox()
+        self.rail.setObjectName("run-rail")
+        self.rail.setAccessibleName("Rail")
+        self.span = QComboBox()
+        self.span.setObjectName("run-span")
+        self.span.setAccessibleName("Seconds that are shown")
+        for span_s in _SPANS_S:
+            self.span.addItem(f"{span_s:g} s", span_s)
+        self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
+        self.hold = QPushButton("Hold")
+        self.hold.setObjectName("run-hold")
+        self.hold.setCheckable(True)
+        self.hold.setToolTip("keep the picture still; the recording goes on (Space)")
+        shortcut = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)
+        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+        shortcut.activated.connect(self.hold.toggle)
+        self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._shown_trials: tuple[object, ...] = ()
+        self._newest_s = -1.0
+        self._lay_out()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.view.set_theme(theme)
+        self.tiles.set_theme(theme)
+
+    def set_flight(self, flight: Flight) -> None:
+        """Show another flight from its beginning."""
+        self._flight = flight
+        self._shown_trials = ()
+        self._newest_s = -1.0
+        self.hold.setChecked(False)
+        self.rail.clear()
+        self.trials.set_rows([])
+        self.metrics.set_rows([])
+        self.view.reset()
+        self.view.set_silence("the bench is being opened: power is shown once a trial records it")
+        self.console.set_log(flight.console)
+
+    def refresh_curve(self) -> None:
+        """Show the newest samples; nothing is painted where nothing is new."""
+        flight = self._flight
+        if flight is None or self.hold.isChecked():
+            return
+        rails = flight.recent.rails
+        if len(rails) != self.rail.count():
+            self._name_rails(rails)
+        rail = self.rail.currentData()
+        if rail is None:
+            return
+        frame = flight.frame(rail, self.span.currentData(), self.view.columns)
+        if frame is not None:
+            self.view.set_phases(flight.record.phases)
+            self.view.show_frame(frame)
+
+    def refresh_rest(self, picture: Picture) -> None:
+        """Show numbers, trials and console."""
+        flight = self._flight
+        lost = 0 if flight is None else flight.lost
+        self.tiles.show_picture(picture, lost)
+        self.console.refresh()
+        if picture.trials != self._shown_trials:
+            self._shown_trials = picture.trials
+            self.trials.set_rows(picture.trials)
+            self.metrics.set_rows(picture.metrics)
+        if not picture.stage.busy and self.view.frame.empty:
+            self.view.set_silence("no samples were recorded")
+
+    def _name_rails(self, rails: tuple[str, ...]) -> None:
+        chosen = self.rail.currentData()
+        self.rail.clear()
+        for rail in rails:
+            self.rail.addItem(rail or "supply", rail)
+        if chosen in rails:
+            self.rail.setCurrentIndex(rails.index(chosen))
+        self.rail.setVisible(len(rails) > 1)
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        for label, widget in (("rail", self.rail), ("last", self.span)):
+            if label == "last":
+                controls.addWidget(QLabel(label))
+            controls.addWidget(widget)
+        controls.addWidget(self.hold)
+        controls.addStretch(1)
+        self.rail.hide()
+        left = QVBoxLayout()
+        left.addLayout(controls)
+        left.addWidget(self.view, 1)
+        top = QWidget()
+        row = QHBoxLayout(top)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addLayout(left, 1)
+        row.addWidget(self.tiles)
+        bottom = QSplitter()
+        bottom.addWidget(self.trials)
+        bottom.addWidget(self.metrics)
+        bottom.addWidget(self.console)
+        bottom.setSizes(list(_WIDTHS))
+        both = QSplitter(Qt.Orientation.Vertical)
+        both.addWidget(top)
+        both.addWidget(bottom)
+        both.setSizes(list(_HEIGHTS))
+        both.setStretchFactor(0, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(both)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What will happen, before the start: the form, the steps of a trial, time and disk."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.run import plan_text
+from gui.run.setup_panel import SetupPanel
+from gui.theme import Theme
+from gui.widgets.notice import Notice
+from gui.widgets.table import Column, Table
+from rig.session.estimate import Estimate
+
+_WIDTHS = (430, 800)
+_COLUMNS = (
+    Column("step", lambda row: row.group),
+    Column("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
+    Column("each", plan_text.each_text, lambda row: row.each.most_s, right=True),
+    Column("in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True),
+    Column("basis", plan_text.basis),
+)
+
+
+class PlanPage(QWidget):
+    """The form on the left, what follows from it on the right."""
+
+    def __init__(self, setup: SetupPanel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-plan")
+        self.setup = setup
+        self._theme = theme
+        self.notice = Notice()
+        self.notice.setObjectName("run-plan-notice")
+        self.table = Table(_COLUMNS, "run-steps")
+        self._lines: list[tuple[QLabel, QLabel]] = []
+        self._grid = QGridLayout()
+        self._grid.setColumnStretch(1, 1)
+        self._head = _heading("What will happen")
+        self._estimate: Estimate | None = None
+        self._lay_out()
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Return the estimate that is shown."""
+        return self._estimate
+
+    @property
+    def text(self) -> str:
+        """Return the summary as text."""
+        return "\n".join(f"{head.text()}\t{text.text()}" for head, text in self._lines)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+        if self._estimate is not None:
+            self.show_estimate(self._estimate)
+
+    def show_waiting(self) -> None:
+        """Say that the estimate is being made."""
+        self._head.setText("What will happen ...")
+
+    def show_estimate(self, found: Estimate) -> None:
+        """Show what will happen."""
+        self._estimate = found
+        self._head.setText("What will happen")
+        self.notice.clear()
+        self.table.set_rows(found.rows)
+        self.table.show()
+        self._show_lines(plan_text.summary(found))
+
+    def show_error(self, error: BaseException) -> None:
+        """Show why it cannot begin."""
+        self._estimate = None
+        self._head.setText("This cannot begin")
+        self.table.hide()
+        self._show_lines([])
+        self.notice.show_error(error)
+
+    def _show_lines(self, lines: list[plan_text.PlanLine]) -> None:
+        while len(self._lines) < len(lines):
+            head, text = QLabel(), QLabel()
+            for label in (head, text):
+                label.setTextFormat(Qt.TextFormat.PlainText)
+                label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            text.setWordWrap(True)
+            text.setObjectName(f"run-plan-line-{len(self._lines)}")
+            row = len(self._lines)
+            self._grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(text, row, 1)
+            self._lines.append((head, text))
+        colours = {"": self._theme.text, "warn": self._theme.warn, "bad": self._theme.bad}
+        for number, (head, text) in enumerate(self._lines):
+            shown = number < len(lines)
+            line = lines[number] if shown else plan_text.PlanLine("", "")
+            head.setText(line.head)
+            head.setStyleSheet(f"color: {self._theme.muted}")
+            text.setText(line.text)
+            weight = "bold" if line.state else "normal"
+            text.setStyleSheet(f"color: {colours[line.state]}; font-weight: {weight}")
+            head.setVisible(shown)
+            text.setVisible(shown)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 12, 0)
+        column.addWidget(_heading("What to run"))
+        column.addWidget(self.setup, 1)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(12, 0, 0, 0)
+        column.addWidget(self._head)
+        column.addWidget(self.notice)
+        column.addLayout(self._grid)
+        column.addSpacing(8)
+        column.addWidget(self.table, 1)
+        column.addStretch(0)
+        both = QSplitter()
+        both.addWidget(left)
+        both.addWidget(right)
+        both.setSizes(list(_WIDTHS))
+        both.setStretchFactor(1, 1)
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(both)
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    font = label.font()
+    font.setBold(True)
+    font.setPointSizeF(font.pointSizeF() * 1.15)
+    label.setFont(font)
+    return label

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An estimate in words: what will happen, how long it takes, and whether there is room; no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rig.session.estimate import Estimate, Rail
+from rig.session.planned_trial import Row
+from rig.units import bytes_text, duration, quantity
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A line of the summary: what it is about, what is said, and "", "warn" or "bad"."""
+
+    head: str
+    text: str
+    state: str = ""
+
+
+def each_text(row: Row) -> str:
+    """Return the time of one step of a row: an estimate, or a limit."""
+    if row.each.expected_s is None:
+        return f"up to {duration(row.each.most_s)}"
+    return f"about {duration(row.each.expected_s)}"
+
+
+def total_text(row: Row) -> str:
+    """Return the time of all steps of a row."""
+    if row.each.expected_s is None:
+        return f"up to {duration(row.total.most_s)}"
+    return f"about {duration(row.total.expected_s)}"
+
+
+def basis(row: Row) -> str:
+    """Return what the time of a row rests on."""
+    return "limit" if row.each.expected_s is None else "estimate"
+
+
+def summary(found: Estimate) -> list[PlanLine]:
+    """Return what will happen, line by line."""
+    known = found.trial.expected_s is not None
+    clock = " of virtual time" if found.virtual else ""
+    about = "about" if known else "at least"
+    trials = "1 trial" if found.trials == 1 else f"{found.trials} trials"
+    lines = [
+        PlanLine("What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"),
+        PlanLine(
+            "Time",
+            f"{about} {duration(found.trials * found.known_s)}{clock}, {about} "
+            f"{duration(found.known_s)} a trial; {duration(found.session.most_s)} if every limit "
+            "is reached",
+        ),
+    ]
+    if found.virtual:
+        lines.append(
+            PlanLine("", "virtual time passes faster than the clock on the wall: SIMULATED")
+        )
+    lines += [PlanLine("Rail" if not rail.name else rail.name, _rail(rail)) for rail in found.rails]
+    if not found.rails:
+        lines.append(PlanLine("Rail", "no monitor: no energy is measured", "warn"))
+    return [*lines, _disk(found, known)]
+
+
+def _rail(rail: Rail) -> str:
+    if rail.sampling is None:
+        return "only the instrument knows its rate: its files are not in the estimate"
+    return f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a second on disk"
+
+
+def _disk(found: Estimate, known: bool) -> PlanLine:
+    needed = f"about {bytes_text(found.known_b)}"
+    if found.rails and not known:
+        needed = f"{bytes_text(found.known_b)} to {bytes_text(found.most_b)}"
+    if found.free_b is None:
+        return PlanLine("Disk", f"{needed}; what is free is not known", "warn")
+    free = f"{needed}; {bytes_text(found.free_b)} are free"
+    if not found.room:
+        return PlanLine(
+            "Disk", f"{free}: NO ROOM. Free some, choose another folder, or fewer trials", "bad"
+        )
+    if not found.room_at_most:
+        return PlanLine("Disk", f"{free}: too little if every limit is reached", "warn")
+    return PlanLine("Disk", free)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in words: how far it is, what its numbers are, what to do next; no Qt."""
+
+from __future__ import annotations
+
+import math
+
+from gui.run.record import MetricRow, Picture, Stage, TrialRow
+from rig.units import duration, quantity, scale
+
+
+def progress(picture: Picture) -> str:
+    """Return how far a run is, in one line."""
+    match picture.stage:
+        case Stage.READY:
+            return ""
+        case Stage.OPENING:
+            return picture.doing or "opening the bench"
+        case Stage.STOPPING:
+            return "stopping: the supply is switched off, the session is kept"
+        case Stage.FINISHED:
+            return f"finished: {picture.trials_due} trials"
+        case Stage.STOPPED:
+            return f"stopped in trial {picture.trial}" if picture.trial else "stopped"
+        case Stage.FAILED:
+            return f"failed in trial {picture.trial}" if picture.trial else "failed"
+        case _:
+            return _running(picture)
+
+
+def _running(picture: Picture) -> str:
+    parts = [f"trial {picture.trial} of {picture.trials_due}"] if picture.trial else []
+    if picture.queries_due:
+        parts.append(f"{picture.queries} of {picture.queries_due} queries")
+    parts.append(picture.doing)
+    if picture.left_s is None:
+        parts.append("time left is known when each kind of step was done once")
+    else:
+        parts.append(f"{duration(picture.left_s)} left")
+    return "   ·   ".join(part for part in parts if part)
+
+
+def supply(picture: Picture) -> tuple[str, str]:
+    """Return the state of the supply in words, and its colour: "ok", "warn" or ""."""
+    if not picture.rails:
+        return "off", ""
+    on = [rail or "supply" for rail, is_on in picture.rails.items() if is_on]
+    if not on:
+        return "off", ""
+    if picture.stage is Stage.FAILED:
+        return "MAY STILL BE ON", "bad"
+    return "on" if len(picture.rails) == 1 else f"on: {', '.join(on)}", "ok"
+
+
+def trial_time(row: TrialRow) -> str:
+    """Return how long a trial took by the clock on the wall."""
+    return "resumed" if row.took_s is None else duration(row.took_s)
+
+
+def trial_state(row: TrialRow) -> str:
+    """Return whether a trial counts, and why not."""
+    return "; ".join(row.problems) if row.problems else "valid"
+
+
+def metric_mean(row: MetricRow) -> str:
+    """Return the mean of a metric with the half-width of its interval."""
+    if row.half_width is None or not math.isfinite(row.half_width):
+        return quantity(row.mean, row.unit)
+    return quantity(row.mean, row.unit, row.half_width)
+
+
+def metric_spread(row: MetricRow) -> str:
+    """Return how far the trials lie apart, as a share of their mean."""
+    if len(row.values) < 2 or not row.mean:
+        return ""
+    return f"{(max(row.values) - min(row.values)) / abs(row.mean) * 100:.2g} %"
+
+
+def metric_values(row: MetricRow) -> str:
+    """Return the values of the trials, all with the prefix of the mean."""
+    factor, _ = scale(row.mean, row.unit)
+    return "  ".join(f"{value * factor:.4g}" for value in row.values)
+
+
+def so_far(picture: Picture) -> list[tuple[str, str]]:
+    """Return what the trial at hand says so far, as names and values: not yet results."""
+    found = []
+    if picture.right.count:
+        found.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
+    if picture.latency.count:
+        found.append(("latency", quantity(picture.latency.mean, "s", picture.latency.error)))
+    if picture.retransmissions:
+        found.append(("retransmissions", f"{picture.retransmissions}"))
+    return found
+
+
+def outcome(picture: Picture) -> str:
+    """Return what came of a run that has ended, in a sentence; empty while it goes on."""
+    done = len(picture.trials)
+    kept = f"the session is kept with {done} finished trials" if picture.folder else ""
+    match picture.stage:
+        case Stage.STOPPED:
+            return "Stopped. The supply is off" + (
+                f"; {kept}: Resume goes on where it stopped." if kept else "."
+            )
+        case Stage.FAILED:
+            state = (
+                "THE SUPPLY MAY STILL BE ON: switch it off by hand"
+                if picture.powered
+                else "The supply is off"
+            )
+            return f"{state}{f'; {kept}' if kept else ''}."
+        case _:
+            return ""

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a run: bench file, task, scenario, claim, trials, settings, folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from gui.run import form
+from gui.run.form import BenchFacts, RunForm
+
+#: Somebody who types is not disturbed before this.
+_SETTLE_MS = 250
+_OF_THE_FILE = "as in the bench file"
+
+
+class SetupPanel(QWidget):
+    """The form; `changed` is emitted when it says something else, a moment after the last key."""
+
+    changed = Signal()
+    #: Another bench file was chosen here.
+    bench_chosen = Signal(object)
+
+    def __init__(self, root: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-setup")
+        self._facts: BenchFacts | None = None
+        self._bench: Path | None = None
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(_SETTLE_MS)
+        self._settle.timeout.connect(self.changed)
+        self.bench = self._line("run-bench", "Bench file", "a bench file (.toml)")
+        self.bench.editingFinished.connect(self._bench_typed)
+        self.kinds = {section: self._kind(section) for section in form.SECTIONS}
+        self.trials = QSpinBox()
+        self.trials.setObjectName("run-trials")
+        self.trials.setAccessibleName("Trials")
+        self.trials.setRange(0, 1000)
+        self.trials.setSpecialValueText(_OF_THE_FILE)
+        self.trials.valueChanged.connect(self._settle.start)
+        self.claim = self._line("run-claim", "Claim file", "none: the bench file's own, if any")
+        self.claim.textChanged.connect(self._settle.start)
+        self.root = self._line("run-root", "Folder of the sessions", "sessions")
+        self.root.setText(str(root))
+        self.root.textChanged.connect(self._settle.start)
+        self.settings = QPlainTextEdit()
+        self.settings.setObjectName("run-settings")
+        self.settings.setAccessibleName("Settings")
+        self.settings.setPlaceholderText(
+            "one SECTION.KIND.KEY=VALUE a line, as\n"
+            "task.asc.samples=12\nscenario.single_stream.idle_s=1"
+        )
+        self.settings.setTabChangesFocus(True)
+        self.settings.textChanged.connect(self._settle.start)
+        self._lay_out()
+
+    @property
+    def value(self) -> RunForm:
+        """Return what the form says."""
+        text = self.claim.text().strip()
+        return RunForm(
+            bench=self._bench,
+            kinds={
+                section: box.currentData()
+                for section, box in self.kinds.items()
+                if box.currentData()
+            },
+            settings=self.settings.toPlainText(),
+            claim=Path(text).expanduser() if text else None,
+            trials=self.trials.value() or None,
+            root=Path(self.root.text().strip() or "sessions").expanduser(),
+        )
+
+    def set_bench(self, path: Path | None, facts: BenchFacts | None) -> None:
+        """Take another bench file, and what is in it, None where it cannot be read."""
+        if path != self._bench:
+            for box in self.kinds.values():
+                box.setCurrentIndex(0)
+        self._bench = path
+        self._facts = facts
+        self.bench.setText("" if path is None else str(path))
+        self.bench.setToolTip(self.bench.text())
+        for section, box in self.kinds.items():
+            own = "" if facts is None else facts.kinds[section]
+            box.setItemText(0, f"{own}  (bench file)" if own else _OF_THE_FILE)
+        own_trials = _OF_THE_FILE if facts is None else f"{facts.trials}  (bench file)"
+        self.trials.setSpecialValueText(own_trials)
+        self._settle.start()
+
+    def _kind(self, section: str) -> QComboBox:
+        box = QComboBox()
+        box.setObjectName(f"run-{section}")
+        box.setAccessibleName(section.capitalize())
+        box.addItem(_OF_THE_FILE, "")
+        for kind in form.known_kinds(section):
+            box.addItem(kind, kind)
+        box.currentIndexChanged.connect(self._settle.start)
+        return box
+
+    def _line(self, name: str, accessible: str, hint: str) -> QLineEdit:
+        line = QLineEdit()
+        line.setObjectName(name)
+        line.setAccessibleName(accessible)
+        line.setPlaceholderText(hint)
+        return line
+
+    def _lay_out(self) -> None:
+        rows = QFormLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        rows.addRow("Bench", self._beside(self.bench, "run-bench-open", self._choose_bench))
+        rows.addRow("Task", self.kinds["task"])
+        rows.addRow("Scenario", self.kinds["scenario"])
+        rows.addRow("Trials", self.trials)
+        rows.addRow("Claim", self._beside(self.claim, "run-claim-open", self._choose_claim))
+        rows.addRow("Sessions", self.root)
+        rows.addRow("Settings", self.settings)
+
+    def _beside(self, line: QLineEdit, name: str, choose: object) -> QWidget:
+        button = QPushButton("...")
+        button.setObjectName(name)
+        button.setAccessibleName(f"Choose: {line.accessibleName()}")
+        button.setFixedWidth(34)
+        button.clicked.connect(choose)
+        both = QWidget()
+        row = QHBoxLayout(both)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(line, 1)
+        row.addWidget(button)
+        return both
+
+    def _bench_typed(self) -> None:
+        text = self.bench.text().strip()
+        path = Path(text).expanduser() if text else None
+        if path != self._bench:
+            self.bench_chosen.emit(path)
+
+    def _choose_bench(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Bench file", "", "Bench files (*.toml)")
+        if name:
+            self.bench_chosen.emit(Path(name))
+
+    def _choose_claim(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Claim", "", "Claims (*.toml *.json)")
+        if name:
+            self.claim.setText(name)

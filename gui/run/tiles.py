@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The column of numbers beside the live picture: supply, samples, powers, the trial so far."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from gui.run import run_text
+from gui.run.record import POWERS, Picture
+from gui.theme import Theme
+from rig.units import quantity
+
+_WIDTH_PX = 230
+_BAR_PX = 6
+
+
+class Tiles(QFrame):
+    """Names and values; a value that cannot be known yet is a dash."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-tiles")
+        self.setFixedWidth(_WIDTH_PX)
+        self._theme = theme
+        self._values: dict[str, QLabel] = {}
+        self._heads: list[QLabel] = []
+        self._bars = {name: _Bar() for name in POWERS}
+        self._grid = QGridLayout()
+        self._grid.setColumnStretch(1, 1)
+        self._grid.setVerticalSpacing(4)
+        self._row = 0
+        self._add("supply", "supply")
+        self._add("lost", "lost samples")
+        self._head("power, mean of the trials")
+        for name in POWERS:
+            self._add(name, name.removeprefix("power_"))
+            self._grid.addWidget(self._bars[name], self._row, 0, 1, 2)
+            self._row += 1
+        self._head("this trial so far")
+        for name in ("right", "latency", "retransmissions"):
+            self._add(name, name)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(10, 0, 4, 0)
+        whole.addLayout(self._grid)
+        whole.addStretch(1)
+        self.set_theme(theme)
+
+    def value(self, name: str) -> str:
+        """Return what is shown of a name."""
+        return self._values[name].text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+        for head in self._heads:
+            head.setStyleSheet(f"color: {theme.muted}")
+        for name, colour in zip(POWERS, (theme.gap, theme.power, theme.accent), strict=True):
+            self._bars[name].set_colours(colour, theme.raised)
+
+    def show_picture(self, picture: Picture, lost: int) -> None:
+        """Show how things are."""
+        said, state = run_text.supply(picture)
+        theme = self._theme
+        colours = {"ok": theme.ok, "bad": theme.bad, "": theme.text}
+        self._set("supply", said, colours[state], bool(state))
+        self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
+        rows = {row.name: row for row in picture.metrics}
+        highest = max((rows[name].mean for name in POWERS if name in rows), default=0.0)
+        for name in POWERS:
+            row = rows.get(name)
+            self._set(name, "-" if row is None else quantity(row.mean, row.unit), theme.text)
+            self._bars[name].set_share(row.mean / highest if row and highest > 0 else 0.0)
+        so_far = dict(run_text.so_far(picture))
+        for name in ("right", "latency", "retransmissions"):
+            self._set(name, so_far.get(name, "-"), theme.text)
+
+    def _set(self, name: str, text: str, colour: str, bold: bool = False) -> None:
+        label = self._values[name]
+        if label.text() != text:
+            label.setText(text)
+        style = f"color: {colour}; font-weight: {'bold' if bold else 'normal'}"
+        if label.styleSheet() != style:
+            label.setStyleSheet(style)
+
+    def _head(self, text: str) -> None:
+        label = QLabel(text)
+        font = label.font()
+        font.setBold(True)
+        label.setFont(font)
+        self._heads.append(label)
+        self._grid.setRowMinimumHeight(self._row, 8)
+        self._grid.addWidget(label, self._row + 1, 0, 1, 2)
+        self._row += 2
+
+    def _add(self, name: str, text: str) -> None:
+        head = QLabel(text)
+        self._heads.append(head)
+        value = QLabel("-")
+        value.setObjectName(f"run-{name}")
+        value.setAccessibleName(text)
+        value.setTextFormat(Qt.TextFormat.PlainText)
+        value.setAlignment(Qt.AlignmentFlag.AlignRight)
+        value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._values[name] = value
+        self._grid.addWidget(head, self._row, 0)
+        self._grid.addWidget(value, self._row, 1)
+        self._row += 1
+
+
+class _Bar(QWidget):
+    """A bar from 0 to 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(_BAR_PX)
+        self._share = 0.0
+        self._colours = ("#888888", "#cccccc")
+
+    def set_colours(self, colour: str, ground: str) -> None:
+        self._colours = (colour, ground)
+        self.update()
+
+    def set_share(self, share: float) -> None:
+        if share != self._share:
+            self._share = min(max(share, 0.0), 1.0)
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._colours[1]))
+        width = self.width() * self._share
+        painter.fillRect(QRectF(0, 0, width, self.height()), QColor(self._colours[0]))
