@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rig.live.block import LiveBlock
-from rig.live.recent import Recent
-from rig.session.stop import Stop
+from numpy.typing import NDArray
 
 from gui.run.console_log import ConsoleLog
-from gui.run.frame import Frame
+from gui.run.frame import Floats, Frame
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from gui.run.wire import WireLines
+from rig.live.block import LiveBlock
+from rig.live.recent import Recent
 from rig.session import session
+from rig.session.stop import Stop
 from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
 
 #: So much of each rail can be looked back at.
@@ -127,22 +128,26 @@ class Flight:
         start_s = stop_s - span_s
         width = min(columns, max(round(span_s / picture.column_s), 1))
         # Where less than the span is there, the picture is empty on its left.
-        spread = [np.full(width, np.nan) for _ in range(3)]
-        middles = (picture.times_s - start_s) / span_s * width
-        places = np.clip(middles.astype(np.int64), 0, width - 1)
-        inside = middles >= 0
-        sources = (picture.least_w, picture.mean_w, picture.most_w)
-        for target, source in zip(spread, sources, strict=True):
-            target[places[inside]] = source[inside]
+        places = np.floor((picture.times_s - start_s) / span_s * width).astype(np.int64)
+        inside = (places >= 0) & (places < width)
+        places = places[inside]
+
+        def spread(values: NDArray[np.float32]) -> Floats:
+            row = np.full(width, np.nan)
+            row[places] = values[inside]
+            return row
+
         age_s = self.recent.newest_age_s
         return Frame(
             start_s,
             stop_s,
-            *spread,
+            spread(picture.least_w),
+            spread(picture.mean_w),
+            spread(picture.most_w),
             falls_s=picture.falls_s,
             rises_s=picture.rises_s,
             strip=self.phases.strip(),
-            age_s=age_s if np.isfinite(age_s) else None,
+            age_s=age_s if self.alive and np.isfinite(age_s) else None,
             lost=self.lost,
         )
 

@@ -53,15 +53,19 @@ class RunForm:
         typed = [line for line in lines if line and not line.startswith("#")]
         return [*chosen, *typed, *self._claimed()]
 
-    def estimate(self) -> Estimate:
-        """Return what would happen; raise RigError where it could not begin. Takes its time: the
-        task's data are read.
-        """
+    def path(self) -> Path:
+        """Return the bench file; raise ConfigError where none is chosen."""
         if self.bench is None:
             raise ConfigError(
                 "no bench file is chosen", try_next="open one here, or on the Bench screen"
             )
-        return estimate.of_bench(self.bench, self.overrides(), self.trials, self.root)
+        return self.bench
+
+    def estimate(self) -> Estimate:
+        """Return what would happen; raise RigError where it could not begin. Takes its time: the
+        task's data are read.
+        """
+        return estimate.of_bench(self.path(), self.overrides(), self.trials, self.root)
 
     def _claimed(self) -> Iterator[str]:
         if self.claim is not None:

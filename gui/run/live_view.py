@@ -207,7 +207,21 @@ class LiveView(QWidget):
         box = QRectF(0, lane.top(), _LEFT_PX - 6, lane.height())
         painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, name)
 
+    def _paint_legend(self, painter: QPainter) -> None:
+        x = float(_LEFT_PX)
+        for name, colour in self._phases.items():
+            box = QRectF(x, 6, 10, 10)
+            fill = QColor(colour)
+            fill.setAlphaF(0.6)
+            painter.fillRect(box, fill)
+            width = painter.fontMetrics().horizontalAdvance(name)
+            painter.setPen(QColor(self._theme.muted))
+            text = QRectF(x + 14, 2, width + 2, _TOP_PX - 4)
+            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, name)
+            x += width + 30
+
     def _paint_head(self, painter: QPainter) -> None:
+        self._paint_legend(painter)
         frame = self._frame
         age_s = frame.age_s
         if age_s is None:

@@ -13,7 +13,7 @@ def progress(picture: Picture) -> str:
     """Return how far a run is, in one line."""
     match picture.stage:
         case Stage.READY:
-            return ""
+            return "ready"
         case Stage.OPENING:
             return picture.doing or "opening the bench"
         case Stage.STOPPING:
@@ -36,7 +36,8 @@ def _running(picture: Picture) -> str:
     if picture.left_s is None:
         parts.append("time left is known when each kind of step was done once")
     else:
-        parts.append(f"{duration(picture.left_s)} left")
+        left = "less than a second" if picture.left_s < 1 else duration(math.ceil(picture.left_s))
+        parts.append(f"{left} left")
     return "   ·   ".join(part for part in parts if part)
 
 

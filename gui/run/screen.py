@@ -1,10 +1,299 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run screen."""
+"""The run screen: what will happen, Start, what happens, Stop, and what came of it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
+
+from gui.run import form, run_text
+from gui.run.bar import RunBar
+from gui.run.flight import Changed, Ended, Flight
+from gui.run.form import BenchFacts, RunForm
+from gui.run.live_page import LivePage
+from gui.run.outcome import Outcome
+from gui.run.plan_page import PlanPage
+from gui.run.record import Stage
+from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
+from gui.shell import Shell
+from gui.theme import Theme
+from gui.widgets.notice import Notice
+from rig.api.session import Session, open_session
+from rig.cli import report
+
+#: Thirty frames a second; numbers and console every so many frames.
+_FRAME_MS = 33
+_REST_EVERY = 6
+#: The engine switches off and closes within this time when the window is closed.
+_CLOSE_S = 30.0
+_SUCCESS = "success"
+_UNREADABLE = "unreadable"
 
 
 class RunScreen(Screen):
-    """The run screen."""
+    """The run screen: a bar on top, a page for the plan and one for the run."""
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        self._flight: Flight | None = None
+        self._resumable: Path | None = None
+        self._dirty = False
+        self._frames = 0
+        root = Path(shell.memory.get("sessions", "sessions"))
+        self.bar = RunBar(shell.theme)
+        self.notice = Notice()
+        self.notice.setObjectName("run-notice")
+        self.outcome = Outcome(shell.theme)
+        self.plan = PlanPage(SetupPanel(root), shell.theme)
+        self.live = LivePage(shell.theme)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.plan)
+        self._pages.addWidget(self.live)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_FRAME_MS)
+        self._timer.timeout.connect(self._frame)
+        self._lay_out()
+        self._connect()
+        self._bench_changed(shell.bench_path)
+
+    @property
+    def flight(self) -> Flight | None:
+        """Return the run at hand, or the last one."""
+        return self._flight
+
+    def enter(self) -> None:
+        """Go on drawing."""
+        if self._flight is not None and self._flight.alive:
+            self._timer.start()
+
+    def leave(self) -> None:
+        """Draw nothing that nobody sees; the run goes on."""
+        self._timer.stop()
+
+    def show_session(self, session: Session) -> None:
+        """Offer to resume a session that did not end well."""
+        if self._busy:
+            return
+
+        def status() -> tuple[Path, str]:
+            return session.path, session.status
+
+        self.shell.worker.do(status, self._take_status, lambda error: None, key="run-status")
+
+    def close_down(self) -> bool:
+        """Stop the run and wait until the supply is off."""
+        flight = self._flight
+        if flight is None or not flight.alive:
+            return True
+        flight.stop()
+        if flight.wait(_CLOSE_S):
+            return True
+        self.notice.show_text(
+            "the engine has not ended yet: the supply may still be on\n"
+            "try: close the window again in a moment, or switch the supply off by hand"
+        )
+        return False
+
+    def start(self) -> None:
+        """Begin a new session."""
+        if self._busy:
+            return
+        self.bar.set_busy(True, False)
+        value = self.plan.setup.value
+        self.notice.clear()
+
+        def ready() -> tuple[RunForm, list[str]]:
+            value.path()
+            return value, value.overrides()
+
+        self.shell.worker.do(ready, self._launch, self._not_begun)
+
+    def resume(self) -> None:
+        """Go on with the session that was stopped."""
+        if self._busy or self._resumable is None:
+            return
+        folder = self._resumable
+        flight = self._new_flight()
+        flight.resume(folder)
+
+    def stop(self) -> None:
+        """Ask the engine to stop."""
+        if self._flight is not None and self._flight.alive:
+            self._flight.stop()
+            self._refresh_rest()
+
+    @property
+    def _busy(self) -> bool:
+        return self._flight is not None and self._flight.alive
+
+    def _launch(self, ready: tuple[RunForm, list[str]]) -> None:
+        value, overrides = ready
+        assert value.bench is not None
+        self.shell.memory.set("sessions", str(value.root))
+        flight = self._new_flight()
+        flight.run(value.bench, overrides, value.trials, value.root)
+
+    def _not_begun(self, error: BaseException) -> None:
+        self.notice.show_error(error)
+        self._buttons()
+
+    def _new_flight(self) -> Flight:
+        flight = Flight(self.shell.bridge.post)
+        self._flight = flight
+        self._resumable = None
+        self._dirty = True
+        self.notice.clear()
+        self.outcome.hide()
+        self.live.set_flight(flight)
+        self.bar.set_busy(True, True)
+        self.bar.show_page("live")
+        self._timer.start()
+        return flight
+
+    def _arrived(self, item: Any) -> None:
+        match item:
+            case Changed(flight=flight) if flight is self._flight:
+                self._dirty = True
+            case Ended(flight=flight) if flight is self._flight:
+                self._ended(flight)
+            case _:
+                pass
+
+    def _frame(self) -> None:
+        """Draw one frame: the curve each time, numbers and console more seldom."""
+        self._frames += 1
+        self.live.refresh_curve()
+        if self._frames % _REST_EVERY == 0:
+            self._refresh_rest()
+
+    def _refresh_rest(self) -> None:
+        flight = self._flight
+        if flight is None:
+            return
+        if self._dirty:
+            self._dirty = False
+            flight.seen()
+        picture = flight.record.picture()
+        self.bar.show_picture(picture)
+        self.live.refresh_rest(picture)
+
+    def _ended(self, flight: Flight) -> None:
+        flight.wait(_CLOSE_S)
+        self._timer.stop()
+        self.live.refresh_curve()
+        self._refresh_rest()
+        picture = flight.record.picture()
+        if picture.error is not None:
+            self.notice.show_error(picture.error)
+        if picture.stage is not Stage.FINISHED:
+            self._resumable = picture.folder
+            state = "bad" if picture.powered else "warn"
+            self.outcome.say(run_text.outcome(picture), state, session=bool(picture.trials))
+        self._buttons()
+        if picture.folder is not None:
+            self.shell.open_session(picture.folder)
+        if picture.stage is Stage.FINISHED and picture.folder is not None:
+            self._judge(picture.folder)
+
+    def _judge(self, folder: Path) -> None:
+        def verdict() -> tuple[bool, str]:
+            session = open_session(folder)
+            judged = session.verdict
+            if judged:
+                return True, f"The {len(session.results.trials)} trials replicate ({judged.rule})."
+            return False, f"Not replicated: {judged.reason} ({judged.rule})."
+
+        self.outcome.say("Finished; the verdict is being read ...", "")
+        self.shell.worker.do(
+            verdict,
+            lambda found: self.outcome.say(found[1], "ok" if found[0] else "warn"),
+            self.notice.show_error,
+            key="run-verdict",
+        )
+
+    def _go_to(self, name: str) -> None:
+        folder = self._flight.record.picture().folder if self._flight is not None else None
+        if folder is None:
+            return
+        if name == "trace":
+            self.shell.open_trace(folder, trial=1)
+        elif name == "trials":
+            self.shell.go("trials")
+        else:
+            self.shell.say("the report is being written ...")
+            self.shell.worker.do(
+                lambda: report.write(folder), self._show_report, self.notice.show_error
+            )
+
+    def _show_report(self, page: Path) -> None:
+        self.shell.say(f"report: {page}")
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(page)))
+
+    def _take_status(self, found: tuple[Path, str]) -> None:
+        folder, status = found
+        if self._busy:
+            return
+        if status not in (_SUCCESS, _UNREADABLE):
+            self._resumable = folder
+        elif self._resumable == folder:
+            self._resumable = None
+        self._buttons()
+
+    def _buttons(self) -> None:
+        self.bar.set_busy(self._busy, self._busy)
+        self.bar.set_resumable(self._resumable)
+
+    def _bench_changed(self, path: Path | None) -> None:
+        """Read the bench file that is at hand now."""
+        if path is None:
+            self.plan.setup.set_bench(None, None)
+            return
+        self.shell.worker.do(
+            lambda: form.facts(path),
+            lambda found: self._take_facts(path, found),
+            lambda error: self._take_facts(path, None),
+            key="run-facts",
+        )
+
+    def _take_facts(self, path: Path, found: BenchFacts | None) -> None:
+        self.bar.set_title("" if found is None else found.name)
+        self.plan.setup.set_bench(path, found)
+
+    def _plan(self) -> None:
+        """Make the estimate of what the form says now."""
+        value = self.plan.setup.value
+        self.plan.show_waiting()
+        self.shell.worker.do(
+            value.estimate, self.plan.show_estimate, self.plan.show_error, key="run-plan"
+        )
+
+    def _themed(self, theme: Theme) -> None:
+        for part in (self.bar, self.outcome, self.plan, self.live):
+            part.set_theme(theme)
+
+    def _connect(self) -> None:
+        self.shell.bridge.arrived.connect(self._arrived)
+        self.shell.bench_changed.connect(self._bench_changed)
+        self.shell.themes.changed.connect(self._themed)
+        self.plan.setup.changed.connect(self._plan)
+        self.plan.setup.bench_chosen.connect(self.shell.set_bench)
+        self.bar.start.clicked.connect(self.start)
+        self.bar.stop.clicked.connect(self.stop)
+        self.bar.resume.clicked.connect(self.resume)
+        self.bar.page_chosen.connect(
+            lambda name: self._pages.setCurrentWidget(self.plan if name == "plan" else self.live)
+        )
+        self.outcome.wanted.connect(self._go_to)
+
+    def _lay_out(self) -> None:
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(12, 10, 12, 8)
+        whole.addWidget(self.bar)
+        whole.addWidget(self.notice)
+        whole.addWidget(self.outcome)
+        whole.addWidget(self._pages, 1)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QSizePolicy,
     QSpinBox,
     QWidget,
 )
@@ -23,6 +24,7 @@ from gui.run.form import BenchFacts, RunForm
 
 #: Somebody who types is not disturbed before this.
 _SETTLE_MS = 250
+_SETTINGS_PX = 220
 _OF_THE_FILE = "as in the bench file"
 
 
@@ -48,6 +50,7 @@ class SetupPanel(QWidget):
         self.trials = QSpinBox()
         self.trials.setObjectName("run-trials")
         self.trials.setAccessibleName("Trials")
+        self.trials.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.trials.setRange(0, 1000)
         self.trials.setSpecialValueText(_OF_THE_FILE)
         self.trials.valueChanged.connect(self._settle.start)
@@ -64,6 +67,7 @@ class SetupPanel(QWidget):
             "task.asc.samples=12\nscenario.single_stream.idle_s=1"
         )
         self.settings.setTabChangesFocus(True)
+        self.settings.setMaximumHeight(_SETTINGS_PX)
         self.settings.textChanged.connect(self._settle.start)
         self._lay_out()
 
@@ -104,6 +108,7 @@ class SetupPanel(QWidget):
         box = QComboBox()
         box.setObjectName(f"run-{section}")
         box.setAccessibleName(section.capitalize())
+        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         box.addItem(_OF_THE_FILE, "")
         for kind in form.known_kinds(section):
             box.addItem(kind, kind)

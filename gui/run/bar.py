@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bar above both pages: what runs, Start, Stop and Resume, progress, and the page to see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.run import run_text
+from gui.run.record import Picture
+from gui.theme import Theme
+from gui.widgets.labels import Labels
+
+_FINE = 1000
+_PAGES = (("plan", "Plan", "Alt+P"), ("live", "Live", "Alt+L"))
+
+
+class RunBar(QWidget):
+    """The bar; `page_chosen` is emitted with "plan" or "live"."""
+
+    page_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-bar")
+        self._title = QLabel("no bench file")
+        self._title.setObjectName("run-title")
+        self._title.setTextFormat(Qt.TextFormat.PlainText)
+        font = self._title.font()
+        font.setBold(True)
+        font.setPointSizeF(font.pointSizeF() * 1.25)
+        self._title.setFont(font)
+        self.labels = Labels()
+        self.labels.setWordWrap(False)
+        self.start = _button("run-start", "Start", "F5")
+        self.stop = _button("run-stop", "Stop", "Shift+F5")
+        self.resume = _button("run-resume", "Resume", "F6")
+        self._pages = QButtonGroup(self)
+        self._pages.setExclusive(True)
+        self._buttons: dict[str, QPushButton] = {}
+        for name, text, keys in _PAGES:
+            button = _button(f"run-page-{name}", text, keys)
+            button.setCheckable(True)
+            button.clicked.connect(lambda _=False, name=name: self.page_chosen.emit(name))
+            self._pages.addButton(button)
+            self._buttons[name] = button
+        self._buttons["plan"].setChecked(True)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("run-progress")
+        self._bar.setAccessibleName("Progress of the session")
+        self._bar.setRange(0, _FINE)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(10)
+        self._progress = QLabel()
+        self._progress.setObjectName("run-progress-text")
+        self._progress.setTextFormat(Qt.TextFormat.PlainText)
+        self._lay_out()
+        self.set_theme(theme)
+        self.set_busy(False, False)
+        self.set_resumable(None)
+
+    @property
+    def progress(self) -> str:
+        """Return how far the run is, in words."""
+        return self._progress.text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._progress.setStyleSheet(f"color: {theme.muted}")
+        self.labels.setStyleSheet(f"color: {theme.warn}")
+
+    def set_title(self, text: str) -> None:
+        """Name the bench."""
+        self._title.setText(text or "no bench file")
+
+    def set_busy(self, busy: bool, stoppable: bool) -> None:
+        """Allow Start or Stop."""
+        self.start.setEnabled(not busy)
+        self.stop.setEnabled(stoppable)
+        if busy:
+            self.resume.setEnabled(False)
+
+    def set_resumable(self, folder: Path | None) -> None:
+        """Allow Resume where there is a session to go on with, and nothing runs."""
+        self.resume.setEnabled(folder is not None and self.start.isEnabled())
+        hint = "F6: go on with a session that was stopped or cut off"
+        self.resume.setToolTip(hint if folder is None else f"F6: go on with {folder.name}")
+
+    def show_page(self, name: str) -> None:
+        """Choose a page."""
+        self._buttons[name].setChecked(True)
+        self.page_chosen.emit(name)
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show how far a run is."""
+        self._bar.setValue(round(picture.share * _FINE))
+        text = run_text.progress(picture)
+        if text != self._progress.text():
+            self._progress.setText(text)
+        self.labels.set_labels(picture.labels)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self._title)
+        top.addSpacing(12)
+        top.addWidget(self.labels)
+        top.addStretch(1)
+        for button in (self.start, self.stop, self.resume):
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+            top.addWidget(button)
+        top.addSpacing(16)
+        for button in self._buttons.values():
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+            top.addWidget(button)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(top)
+        whole.addWidget(self._bar)
+        whole.addWidget(self._progress)
+
+
+def _button(name: str, text: str, keys: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text)
+    button.setShortcut(keys)
+    button.setToolTip(keys)
+    return button

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a run, once it is over: the verdict, and where to look next."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from gui.theme import Theme
+
+_BUTTONS = (
+    ("trace", "Trace", "Ctrl+Shift+T"),
+    ("trials", "Trials", "Ctrl+Shift+R"),
+    ("report", "Report", "Ctrl+Shift+P"),
+)
+
+
+class Outcome(QFrame):
+    """A line with a sentence and three buttons; `wanted` is emitted with "trace", "trials" or
+    "report".
+    """
+
+    wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run-outcome")
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self._theme = theme
+        self._state = ""
+        self._label = QLabel()
+        self._label.setObjectName("run-verdict")
+        self._label.setAccessibleName("Verdict")
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setWordWrap(True)
+        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        row = QHBoxLayout(self)
+        row.addWidget(self._label, 1)
+        self.buttons: dict[str, QPushButton] = {}
+        for name, text, keys in _BUTTONS:
+            button = QPushButton(text)
+            button.setObjectName(f"run-to-{name}")
+            button.setAccessibleName(f"Show the {name} of this session")
+            button.setShortcut(keys)
+            button.setToolTip(keys)
+            button.clicked.connect(lambda _=False, name=name: self.wanted.emit(name))
+            row.addWidget(button)
+            self.buttons[name] = button
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """Return what is said; empty where nothing is."""
+        return "" if self.isHidden() else self._label.text()
+
+    def say(self, text: str, state: str = "", *, session: bool = True) -> None:
+        """Show a sentence, "ok", "warn" or "bad"; the buttons where there is a session."""
+        self._state = state
+        self._label.setText(text)
+        for button in self.buttons.values():
+            button.setVisible(session)
+        self.set_theme(self._theme)
+        self.show()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+        colours = {"ok": theme.ok, "warn": theme.warn, "bad": theme.bad, "": theme.text}
+        self._label.setStyleSheet(f"color: {colours[self._state]}; font-weight: bold")
