@@ -30,8 +30,14 @@ def make(target: str, *settings: str) -> str:
     return done.stdout
 
 
-def test_host_tests_pass(tmp_path: Path) -> None:
-    output = make("test", f"BUILD={tmp_path}")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tests and replayed inputs are made of the same objects: the core is compiled once."""
+    return tmp_path_factory.mktemp("build")
+
+
+def test_host_tests_pass(folder: Path) -> None:
+    output = make("test", f"BUILD={folder}")
     for name in (
         "frame",
         "division",
@@ -48,8 +54,8 @@ def test_host_tests_pass(tmp_path: Path) -> None:
         assert f"{name}: " in output
 
 
-def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(tmp_path: Path) -> None:
-    output = make("replay", f"BUILD={tmp_path}")
+def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(folder: Path) -> None:
+    output = make("replay", f"BUILD={folder}")
     for name in ("frame", "text", "shim", "qubo"):
         stored = len(list((FIRMWARE / "tests" / "corpus" / name).iterdir()))
         assert stored >= 5
