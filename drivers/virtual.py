@@ -7,7 +7,9 @@ Where the device lives in real time, so does the monitor, at up to 1 MS/s.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.settings.declare import Or, PathText, Ratio
 from rig.simulation.world import NS_PER_S, World
+from rig.stop import pause
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
@@ -31,6 +34,8 @@ from rig.uncertainty.accuracy import Accuracy, Range
 
 _CHUNK = 100_000
 _POLL_S = 0.02
+#: Somebody who stops a session does not wait for more samples than can be had in this time.
+_HURRY_S = 0.3
 
 
 class VirtualMonitor:
@@ -179,6 +184,7 @@ class VirtualRecording:
             settings, world, world.now_ns(), np.random.default_rng(list(seed.encode()))
         )
         self._stop_ns: int | None = None
+        self._until_s = math.inf
         self._changed = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="virtual monitor")
@@ -212,7 +218,7 @@ class VirtualRecording:
             and self._thread.is_alive()
         ):
             self._changed.set()
-            threading.Event().wait(0.001)
+            pause(0.001)
         if self._failure is not None:
             raise self._failure
 
@@ -222,6 +228,8 @@ class VirtualRecording:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._until_s = time.monotonic() + _HURRY_S
         self._end()
         if kind is None:
             self.check()
@@ -252,6 +260,8 @@ class VirtualRecording:
         """
         polls_left = round(2.0 / _POLL_S)
         while (horizon_ns := self._world.horizon_ns()) < stop_ns and polls_left:
+            if time.monotonic() > self._until_s:
+                return
             self._follow(horizon_ns)
             polls_left -= 1
             threading.Event().wait(_POLL_S)
@@ -264,7 +274,9 @@ class VirtualRecording:
         self._follow(stop_ns)
 
     def _follow(self, horizon_ns: int) -> None:
-        while count := min(self._sampler.due(horizon_ns), _CHUNK):
+        while time.monotonic() < self._until_s and (
+            count := min(self._sampler.due(horizon_ns), _CHUNK)
+        ):
             current_a, voltage_v, levels = self._sampler.take(count)
             self._writer.analog(current_a, voltage_v)
             self._writer.sync(levels)

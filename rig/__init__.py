@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rig.api.session import Session, SessionProblem, SessionVerdict, open_session, sessions
     from rig.api.trace import SessionTrace, open_trace
     from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
-    from rig.interfaces.stop import Stop
     from rig.stats.interval import Interval
+    from rig.stop import Stop
 
 __all__ = [
     "BenchError",
@@ -51,7 +51,7 @@ _HOMES = {
     ),
     "rig.api.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
-    "rig.interfaces.stop": ("Stop",),
+    "rig.stop": ("Stop",),
     "rig.stats.interval": ("Interval",),
 }
 

@@ -91,7 +91,7 @@ class StorageFull(BenchError):
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody asked for the end (rig/interfaces/stop.py); as with Ctrl-C, nothing that handles
+    """Somebody asked for the end (rig/stop.py); as with Ctrl-C, nothing that handles
     errors handles it, and the session ends as "abort".
     """
 

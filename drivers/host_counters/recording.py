@@ -17,6 +17,7 @@ import numpy as np
 from drivers.host_counters.grid import CounterGrid
 from rig.errors import BenchError, DeadlineError, storage_error
 from rig.simulation.world import NS_PER_S
+from rig.stop import pause
 from rig.trace.writer import TraceWriter
 
 #: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current in A is the
@@ -90,7 +91,7 @@ class HostClock:
 
     def let_pass(self, duration_ns: int) -> None:
         """Sleep."""
-        time.sleep(duration_ns / NS_PER_S)
+        pause(duration_ns / NS_PER_S)
 
     def wait_until(self, time_ns: int, sooner: threading.Event | None) -> None:
         """Wait for a time, or for `sooner`."""

@@ -9,7 +9,6 @@ voltage against the GPI by up to 11 ms (host FIR of jetperch/joulescope_driver).
 from __future__ import annotations
 
 import dataclasses
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +34,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
+from rig.stop import pause
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 
@@ -247,7 +247,7 @@ class Joulescope:
         world = self._context.world
         if not self._simulated:
             return BlockPace(
-                lambda duration_ns: time.sleep(duration_ns / NS_PER_S),
+                lambda duration_ns: pause(duration_ns / NS_PER_S),
                 raw_monotonic_ns,
                 drains=False,
             )

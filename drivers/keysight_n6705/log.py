@@ -27,6 +27,7 @@ from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.simulation.world import NS_PER_S
+from rig.stop import pause
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
@@ -114,7 +115,7 @@ class LogClock:
         return self.watch is not None
 
 
-REAL = LogClock(lambda: raw_monotonic_ns() / NS_PER_S, time.sleep)
+REAL = LogClock(lambda: raw_monotonic_ns() / NS_PER_S, pause)
 
 
 class LogRecording:
@@ -214,7 +215,7 @@ class LogRecording:
                         "measurement of its own running?",
                     )
                 self._fetch()
-                self._stop.wait(_PAUSE_S)
+                pause(_PAUSE_S)
         self._thread.start()
 
     def _end(self) -> None:

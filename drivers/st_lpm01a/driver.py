@@ -33,6 +33,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
+from rig.stop import pause
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -459,4 +460,4 @@ def _found(device: str, number: str) -> FoundInstrument:
 
 
 def _sleep(duration_ns: int) -> None:
-    time.sleep(duration_ns / NS_PER_S)
+    pause(duration_ns / NS_PER_S)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rig.bench.config import Config
     from rig.interfaces.context import BenchContext, Wire
     from rig.interfaces.monitor import EnergyMonitor
-    from rig.interfaces.stop import Stop
     from rig.interfaces.sut import SystemUnderTest
     from rig.live.block import Observer
     from rig.model.completion import Completion
+    from rig.stop import Stop
     from rig.store.events import Subscriber
 
 Settings = Mapping[str, Any] | Sequence[str]

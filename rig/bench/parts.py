@@ -11,8 +11,8 @@ from rig.bench import plugins
 from rig.bench.config import Config
 from rig.interfaces.context import BenchContext, BenchState, Wire
 from rig.interfaces.cpu_program import Programmed
-from rig.interfaces.stop import Stop
 from rig.interfaces.task import Searched, Task
+from rig.stop import Stop, look, pause
 
 
 def open_task(
@@ -35,8 +35,8 @@ def open_task(
         stop=stop or Stop(),
         state=BenchState(listeners=tuple(listeners)),
     )
-    bare.world.look = bare.stop.check
-    bare.world.pause = bare.stop.wait
+    bare.world.look = look
+    bare.world.pause = pause
     # Where no monitor is on its supply, the DUT has one of its own.
     bare.world.supply_on = not bare.monitored
     task: Task = open_part("task", resolved, bare)

@@ -20,7 +20,6 @@ from rig.errors import RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Probes
-from rig.interfaces.stop import Stop
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.live.block import Observer
@@ -30,6 +29,7 @@ from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
+from rig.stop import Stop, pause
 from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
@@ -187,7 +187,7 @@ def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
             if monitor.info.simulated:
                 context.world.wait(round(_READ_S * NS_PER_S))
             else:
-                context.stop.wait(_READ_S)
+                pause(_READ_S)
         return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rig.interfaces.cpu_program import Program
-from rig.interfaces.stop import Stop
 from rig.simulation.world import World
+from rig.stop import Stop
 
 
 class Searcher(Protocol):

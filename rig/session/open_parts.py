@@ -19,12 +19,12 @@ from rig.errors import BenchError, RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor, Recording
 from rig.interfaces.scenario import Scenario
-from rig.interfaces.stop import Stop
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.session.planning import refuse_claim, trial_seed
+from rig.stop import Stop
 from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.trace.tap import tapped
 

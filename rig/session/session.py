@@ -15,7 +15,6 @@ from rig.bench.compatibility import refuse_invisible_pulses, refuse_mismatch, re
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import Wire
 from rig.interfaces.scenario import Fitter
-from rig.interfaces.stop import Stop
 from rig.interfaces.task import Catalogued, Optimized
 from rig.kinds import registry as kinds
 from rig.live.block import Observer
@@ -30,6 +29,7 @@ from rig.session.planning import refuse_claim, steps, trial_seed
 from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
+from rig.stop import Stop
 from rig.store import provenance, session_folder
 from rig.store.events import Event, SessionFinished, SessionResumed, SessionStarted, Subscriber
 from rig.store.provenance_file import from_json

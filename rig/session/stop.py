@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stop, under the name by which programs that run sessions find it."""
 
-from rig.interfaces.stop import Stop
+from rig.stop import Stop
 
 __all__ = ["Stop"]

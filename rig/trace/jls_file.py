@@ -12,6 +12,7 @@ from typing import Any
 import pyjls
 
 from rig.errors import DataError
+from rig.stop import look
 
 #: User data of the file: what the recorder knew from the start, and how many samples of each signal
 #: it was given.
@@ -80,4 +81,5 @@ def user_data(reader: Any, number: int) -> dict[str, Any]:
 def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
     """Yield the samples of a signal, a block at a time."""
     for at in range(0, length, block):
+        look()
         yield reader.fsr(signal, at, min(block, length - at))

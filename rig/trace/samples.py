@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.stop import look
+
 CURRENT = 1
 VOLTAGE = 2
 
@@ -99,6 +101,7 @@ class Samples:
         while first < last:
             number, at = divmod(first, BLOCK)
             if number != self._number:
+                look()
                 count = min(BLOCK, self._length - number * BLOCK)
                 self._block = self._layout.read(self._reader, number * BLOCK, count)
                 self._number = number

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.settings.declare import Count, Number, Or
+from rig.stop import pause
 from sut_backends.cpu.imagined_sync_wire import ImaginedWire
 from sut_backends.cpu.process import CpuProcess
 from sut_backends.cpu.worker import THRESHOLDS_MAX
@@ -177,7 +177,7 @@ class CpuSut:
     def _idle(self, duration_s: float) -> Completion:
         """Wait; the process waits for its next request, the program and its data in memory."""
         start = self._wire.pulse(IDLE)
-        time.sleep(duration_s)
+        pause(duration_s)
         return Completion((start, self._wire.pulse(END)), iterations=0)
 
     def _sync(self) -> Completion:
@@ -185,7 +185,7 @@ class CpuSut:
         marks = []
         for pulse in range(_PULSES):
             marks.append(self._wire.pulse(SYNC))
-            time.sleep(_PERIOD_S * _PATTERN[pulse % len(_PATTERN)])
+            pause(_PERIOD_S * _PATTERN[pulse % len(_PATTERN)])
         return Completion(tuple(marks), iterations=0)
 
     def _run(self, query: Query) -> Completion:

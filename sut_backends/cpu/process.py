@@ -13,6 +13,7 @@ from typing import Any
 
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.cpu_program import Program
+from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess
 
 _START_S = 60.0
@@ -98,7 +99,7 @@ class CpuProcess(ChildProcess):
         try:
             fd = self._process.stdin.fileno()
             while unsent:
-                if not select.select([], [fd], [], max(end_s - time.monotonic(), 0))[1]:
+                if not _ready([], [fd], end_s):
                     raise self._late(what, limit_s)
                 unsent = unsent[os.write(fd, unsent) :]
         except (OSError, ValueError) as error:
@@ -122,7 +123,7 @@ class CpuProcess(ChildProcess):
     def _read(self, end_s: float) -> None:
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
-        if not select.select([fd], [], [], max(end_s - time.monotonic(), 0))[0]:
+        if not _ready([fd], [], end_s):
             raise TimeoutError
         block = os.read(fd, _BLOCK_B)
         if not block:
@@ -143,3 +144,13 @@ class CpuProcess(ChildProcess):
             evidence=evidence,
             try_next="run it again; is there memory enough?",
         )
+
+
+def _ready(readable: list[int], writable: list[int], end_s: float) -> bool:
+    """Wait for a pipe, up to a time; False where it is not ready by then."""
+    while True:
+        look()
+        left_s = max(end_s - time.monotonic(), 0.0)
+        found = select.select(readable, writable, [], min(left_s, LOOK_S))
+        if found[0] or found[1] or left_s <= LOOK_S:
+            return bool(found[0] or found[1])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rig.errors import DeviceNotFound
+from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _START_S = 5.0
@@ -35,7 +36,8 @@ class DutProcess(ChildProcess):
         end_s = time.monotonic() + _START_S
         output = b""
         while b"\n" not in output and (left_s := end_s - time.monotonic()) > 0:
-            if select.select([fd], [], [], left_s)[0]:
+            look()
+            if select.select([fd], [], [], min(left_s, LOOK_S))[0]:
                 block = os.read(fd, 1000)
                 output += block
                 if not block:

@@ -27,6 +27,7 @@ from sut_backends.hosted.sync_wire import Power
 from sut_backends.hosted.watched import WatchedSut, watched
 from sut_backends.lines.faults import FaultyLink
 from sut_backends.lines.socket import SocketLine
+from sut_backends.lines.stoppable import StoppableLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import examine
 from sut_backends.uart.connect import LinkSettings, pace
@@ -104,11 +105,8 @@ class QemuSut(WatchedSut):
             )
         with ExitStack() as stack:
             process, edges = _start(settings, context, stack)
-            line = SocketLine(
-                process.line,
-                settings.machine,
-                settings.baud,
-                context.wire,
+            line = StoppableLine(
+                SocketLine(process.line, settings.machine, settings.baud, context.wire)
             )
             with watched(process, edges):
                 uart = UartSut.on(

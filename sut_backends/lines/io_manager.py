@@ -12,6 +12,7 @@ from contextlib import suppress
 from enum import Enum, auto
 
 from rig.errors import ConfigError, DeadlineError, DeviceLost, RigError
+from rig.stop import pause
 from sut_backends.lines.line import Line
 
 PREFIX = b"[dut]: "
@@ -50,7 +51,7 @@ class IoManagerLine:
         self,
         line: Line,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause,
     ) -> None:
         self._line = line
         self._clock = clock

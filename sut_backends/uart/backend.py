@@ -36,6 +36,7 @@ class UartSut:
         self._layer = layer
         self._timeout_s = timeout_s
         self._closed = False
+        self._left_in_a_step = False
 
     @staticmethod
     def simulates(settings: PortSettings) -> bool:
@@ -81,7 +82,11 @@ class UartSut:
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         """Do a step over the line, with the samples that it brings."""
-        return self._layer.do(step, payloads)
+        try:
+            return self._layer.do(step, payloads)
+        except KeyboardInterrupt:
+            self._left_in_a_step = True
+            raise
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError
@@ -91,12 +96,17 @@ class UartSut:
         return layer.self_test() if isinstance(layer, FramedLayer) else None
 
     def close(self) -> None:
-        """Leave the DUT in the text layer where it still listens, and close the port."""
+        """Leave the DUT in the text layer where it still listens, and close the port.
+
+        One that was left in the middle of a step may not listen for minutes: whoever opens it next
+        calls it to attention.
+        """
         if self._closed:
             return
         self._closed = True
         try:
-            self._layer.leave()
+            if not self._left_in_a_step:
+                self._layer.leave()
         except RigError:
             with suppress(RigError):
                 TextClient(self.line, self._timeout_s).attention(0.0)

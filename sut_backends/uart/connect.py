@@ -18,6 +18,7 @@ from rig.settings.declare import Count, Or
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.lines.line import Line
+from sut_backends.lines.stoppable import StoppableLine
 from sut_backends.uart.framed_layer import FramedLayer
 from sut_backends.uart.layer import ProtocolLayer, Pulses
 from sut_backends.uart.text_client import TextClient
@@ -97,7 +98,7 @@ def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:
     """Open the port, with an IO manager found by itself, and the faults of `settings` in front of
     it where there are any.
     """
-    opened = SerialPort.open(port, settings.baud, context.wire)
+    opened = StoppableLine(SerialPort.open(port, settings.baud, context.wire))
     line = IoManagerLine(opened) if settings.through == "auto" else opened
     return FaultyLink(line, settings.faults) if settings.faults.any else line
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rig.model.finding import Finding
+from rig.stop import pause
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, encode
 from sut_backends.shim.messages import (
@@ -232,7 +233,7 @@ def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:
     second = last = _timed(client, _REPEATS[1])
     tick_hz = client.caps.tick_hz
     for _ in range(_RATE_ATTEMPTS):
-        time.sleep(span_s)
+        pause(span_s)
         before = last
         last = _timed(client, _REPEATS[0])
         rate = TimerRate.between(before, last, tick_hz)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
 from rig.model.completion import DECIDED, END, STREAM, Mark
 from rig.model.steps import Stream
+from rig.stop import pause
 from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, TakeMessage, TakenMessage
 from sut_backends.uart.framed_client import FramedClient
 
@@ -55,7 +56,7 @@ class Feed:
         windows: Sequence[bytes],
         hold_us: int,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause,
     ) -> None:
         self._client = client
         self._step = step

@@ -13,6 +13,7 @@ from rig.errors import LocalProtocolError, RemoteProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
+from rig.stop import pause
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import SyncMessage
 from sut_backends.uart.layer import Pulses, only_index
@@ -97,7 +98,7 @@ class TextLayer:
     def _idle(self, duration_s: float) -> Completion:
         """Wait between two stamps."""
         start_us = self._client.timestamp()
-        time.sleep(duration_s)
+        pause(duration_s)
         stop_us = self._client.timestamp()
         if stop_us - start_us < duration_s * _US_PER_S / 2:
             evidence = f"{stop_us - start_us} us in a wait of {duration_s} s"
@@ -109,7 +110,7 @@ class TextLayer:
         marks = []
         due_s = time.monotonic()
         for number in range(self._pulses.count):
-            time.sleep(max(due_s - time.monotonic(), 0.0))
+            pause(max(due_s - time.monotonic(), 0.0))
             due_s = (
                 time.monotonic()
                 + SyncMessage.intervals[number % len(SyncMessage.intervals)]

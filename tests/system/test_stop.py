@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request to stop, in the middle of each kind of step: within a second the session is aborted,
+the supply is off, and the folder is there.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rig.errors import Stopped
+from rig.session import session
+from rig.session.session import open_bench
+from rig.stop import Stop
+from rig.store.events import Event, RailState, SessionFinished, StepBegun
+from rig.store.session_folder import SessionFolder
+from tests.conftest import ROOT
+
+BENCHES = ROOT / "benches"
+#: What the wait is in when the request comes, and how long it may take after it.
+INTO_IT_S = 0.25
+LIMIT_S = 1.0
+
+
+class Stopper:
+    """A subscriber that asks for the end a moment after a step of a kind has begun, from another
+    thread, and notes what follows and when.
+    """
+
+    def __init__(self, kind: str, after_s: float = INTO_IT_S) -> None:
+        self.stop = Stop()
+        self._kind = kind
+        self._after_s = after_s
+        self.expected_s = 0.0
+        self.asked_s = 0.0
+        self.ended_s = 0.0
+        self.status = ""
+        self.on = False
+        self.off_s = 0.0
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case StepBegun() if event.step.kind == self._kind and not self.asked_s:
+                self.asked_s = time.monotonic() + self._after_s
+                timer = threading.Timer(self._after_s, self.stop.request)
+                timer.daemon = True
+                timer.start()
+            case SessionFinished():
+                self.status = event.status
+                self.ended_s = time.monotonic()
+            case RailState():
+                self.on = event.on
+                self.off_s = time.monotonic()
+
+
+def stopped(bench: str, kind: str, overrides: list[str], root: Path) -> Path:
+    """Run a bench, stop it in a step of a kind, and return the folder of its session."""
+    # A load of the firmware as a process is over soon.
+    stopper = Stopper(kind, 0.0 if kind == "load" else INTO_IT_S)
+    with (
+        pytest.raises(Stopped),
+        open_bench(BENCHES / f"{bench}.toml", overrides, (stopper,), stopper.stop) as opened,
+    ):
+        opened.run(1, root)
+    assert stopper.status == "abort"
+    assert not stopper.on
+    assert stopper.ended_s - stopper.asked_s < LIMIT_S
+    assert stopper.off_s - stopper.asked_s < LIMIT_S
+    (folder,) = root.iterdir()
+    assert SessionFolder(folder).journal().status == "abort"
+    return folder
+
+
+#: Each step takes minutes if nothing stops it: of the virtual clock, or of the wall's.
+_IDLE = ["task.null.samples=4", "scenario.single_stream.idle_s=600.0"]
+_SEARCH = ["task.qubo.nodes=[100]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]"]
+_FAST = "monitor.virtual.sample_hz=1_000_000"
+_STREAM = ["scenario.real_time.duration_s=480.0", "scenario.real_time.idle_s=0.1"]
+
+
+@pytest.mark.parametrize(
+    ("bench", "kind", "overrides"),
+    [
+        ("virtual-null", "idle", _IDLE),
+        ("virtual-null", "load", ["sut.virtual.load_s=600.0"]),
+        ("virtual-null", "query", ["sut.virtual.infer.duration_s=18.0", _FAST]),
+        (
+            "virtual-qubo",
+            "solve",
+            [*_SEARCH, "scenario.optimization.timeouts_s=[100.0]", "sut.virtual.solve.rate_hz=1e7"],
+        ),
+        ("virtual-real-time", "stream", [*_STREAM, _FAST]),
+    ],
+)
+def test_in_virtual_time(bench: str, kind: str, overrides: list[str], tmp_path: Path) -> None:
+    stopped(bench, kind, overrides, tmp_path)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("bench", "kind", "overrides"),
+    [
+        ("posix-null", "idle", _IDLE),
+        ("posix-null", "load", ["sut.posix.faults.drop=0.005"]),
+        ("posix-null", "query", ["scenario.single_stream.repeat=1_000_000_000"]),
+        ("posix-qubo", "solve", [*_SEARCH, "scenario.optimization.timeouts_s=[100.0]"]),
+        ("posix-real-time", "stream", _STREAM),
+    ],
+)
+def test_by_the_clock_on_the_wall(
+    bench: str, kind: str, overrides: list[str], tmp_path: Path
+) -> None:
+    stopped(bench, kind, overrides, tmp_path)
+
+
+@pytest.mark.posix
+def test_while_the_bench_is_opened(tmp_path: Path) -> None:
+    """A port at which nothing answers is waited for; the supply is on by then."""
+    stop = Stop()
+    told: list[Event] = []
+
+    def watch(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, RailState) and event.on:
+            threading.Timer(INTO_IT_S, stop.request).start()
+
+    mute = tmp_path / "mute"
+    mute.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    mute.chmod(0o755)
+    began_s = time.monotonic()
+    with (
+        pytest.raises(Stopped),
+        open_bench(BENCHES / "posix-null.toml", [f'sut.posix.program="{mute}"'], (watch,), stop),
+    ):
+        pytest.fail("it opened")
+    assert time.monotonic() - began_s < 3.0
+    assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
+
+
+def test_a_session_that_was_stopped_in_a_step_is_finished_by_resume(tmp_path: Path) -> None:
+    folder = stopped(
+        "virtual-real-time",
+        "stream",
+        ["scenario.real_time.duration_s=480.0", "scenario.real_time.idle_s=0.1"],
+        tmp_path,
+    )
+    resumed = session.resume(folder)
+    assert resumed.trials[0].problems == ()
+    assert SessionFolder(folder).journal().status == "success"
