@@ -6,8 +6,10 @@ A session that crashed, or is still running, opens with what its finished trials
 
 from __future__ import annotations
 
+import dataclasses
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rig.api import span_lines, tables
 from rig.api.metric import Metrics, SessionMetric, cells, table_html
+from rig.api.problem_places import ProblemPlace, place_of
 from rig.api.spans import Spans
 from rig.api.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
@@ -24,7 +27,7 @@ from rig.results import results as reduction
 from rig.results.document import Results
 from rig.store import sample_lines
 from rig.store.sample_lines import TrialLines
-from rig.store.segments import segments
+from rig.store.segments import counted, segments
 from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
 
 if TYPE_CHECKING:
@@ -39,11 +42,22 @@ _HEADS = ("metric", "value", "unit", "measured again", "for other samples", "per
 
 @dataclass(frozen=True, slots=True)
 class SessionProblem:
-    """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence."""
+    """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence.
+
+    The rest is its place, as far as the evidence names one: rail, segment and step, and from
+    `start_s` to `stop_s` of that rail's trace; or the number of a falling edge, from 1, whose time
+    the trace knows (`SessionTrace.locate`).
+    """
 
     trial: int
     code: str
     detail: str
+    rail: str = ""
+    segment: int = 1
+    step: int | None = None
+    start_s: float | None = None
+    stop_s: float | None = None
+    edge: int | None = None
 
     def __str__(self) -> str:
         return f"trial {self.trial}: {self.code}: {self.detail}"
@@ -119,12 +133,19 @@ class Session:
             self.results.absent,
         )
 
-    @property
+    @cached_property
     def problems(self) -> tuple[SessionProblem, ...]:
-        """Return what is wrong with the trials; each problem makes its trial invalid."""
+        """Return what is wrong with the trials, and where; each problem makes its trial invalid."""
+        found = self.results.problems
+        at = {trial: self._places(trial) for trial in {problem.trial for problem in found}}
         return tuple(
-            SessionProblem(problem.trial, problem.code, problem.detail)
-            for problem in self.results.problems
+            SessionProblem(
+                problem.trial,
+                problem.code,
+                problem.detail,
+                **dataclasses.asdict(at[problem.trial](problem.detail)),
+            )
+            for problem in found
         )
 
     @property
@@ -231,6 +252,26 @@ class Session:
             return ", ".join([*parts, *self.labels])
         except (RigError, OSError, KeyError, TypeError, ValueError):
             return _UNREADABLE
+
+    def _places(self, trial: int) -> Callable[[str], ProblemPlace]:
+        """Return what finds the place of a problem of a trial; where files cannot be read, it finds
+        less.
+        """
+        monitors = self.results.provenance.monitors
+        rates_hz = {name: float(info.sample_hz) for name, info in monitors.items()}
+        bases = [row.timebase for row in self.results.trials if row.number == trial]
+        spans = None
+        ticks: list[int] = []
+        with suppress(RigError, OSError):
+            spans = self.spans(trial)
+            ticks = [
+                mark.tick
+                for steps in counted(self._folder.trial(trial))
+                for done in steps
+                for mark in done.completion.marks
+            ]
+        base = bases[0] if bases else None
+        return lambda detail: place_of(detail, rates_hz, spans, ticks, base)
 
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""

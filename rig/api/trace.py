@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -37,6 +37,22 @@ if TYPE_CHECKING:
 
 #: Columns of a summary that is as wide as a screen.
 _COLUMNS = 1000
+
+
+class Placed(Protocol):
+    """A problem with a place, as a session states it."""
+
+    @property
+    def start_s(self) -> float | None:
+        """Return where it begins."""
+
+    @property
+    def stop_s(self) -> float | None:
+        """Return where it ends."""
+
+    @property
+    def edge(self) -> int | None:
+        """Return the number of a falling edge."""
 
 
 class SessionTrace(TraceSamples):
@@ -208,6 +224,15 @@ class SessionTrace(TraceSamples):
         return exact.statistics(
             self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
         )
+
+    def locate(self, problem: Placed) -> tuple[float, float] | None:
+        """Return from where to where a problem of this trial is; None where that is not known."""
+        if problem.start_s is not None and problem.stop_s is not None:
+            return problem.start_s, problem.stop_s
+        if problem.edge is None or not 1 <= problem.edge <= len(self._trace.falls_s):
+            return None
+        at_s = float(self._trace.falls_s[problem.edge - 1])
+        return at_s, at_s
 
     def _is_edge(self, at: float) -> bool:
         times = self._edge_times
