@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+from rig import annotations as annotation_files
+from rig.annotations import Annotations
 from rig.api import columns as picture
 from rig.api import envelope
 from rig.api import statistics as exact
@@ -25,6 +27,7 @@ from rig.api.spans import Spans
 from rig.api.statistics import Ends, Stopped, TraceStatistics
 from rig.api.surroundings import Surroundings
 from rig.api.trace_samples import TraceSamples
+from rig.errors import DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 from rig.trace import level_cache, levels
@@ -69,6 +72,7 @@ class SessionTrace(TraceSamples):
     def __init__(self, path: Path, opened: Opened) -> None:
         super().__init__(path, opened)
         self._around = Surroundings(path, opened.origin == "rig")
+        self._marked = opened.marked
         self._levels: Levels | None = None
         self._lock = Lock()
 
@@ -233,6 +237,49 @@ class SessionTrace(TraceSamples):
             return None
         at_s = float(self._trace.falls_s[problem.edge - 1])
         return at_s, at_s
+
+    # Annotations.
+
+    @property
+    def annotation_path(self) -> Path:
+        """Return the file that annotations are written to: beside the trace, where Joulescope UI
+        looks for it; of a trace in a session beside the session, whose files stay as they are.
+        """
+        if self.place is None:
+            return self.path.with_suffix(".anno.jls")
+        parts = [f"trial-{self.place.trial}"]
+        parts += [f"segment-{self.place.segment}"] if self.place.segment > 1 else []
+        parts += [self.place.rail] if self.place.rail else []
+        session = self.place.session
+        return session.with_name(".".join([session.name, *parts, "anno", "jls"]))
+
+    def annotations(self) -> Annotations:
+        """Return all annotations: of the trace's own file and of annotation files beside it. Raises
+        DataError.
+        """
+        found = Annotations()
+        if self._marked is not None:
+            found = annotation_files.own(self._trace, self._marked)
+        stem = self.annotation_path.name.removesuffix(".anno.jls")
+        for path in sorted(self.annotation_path.parent.iterdir()):
+            if path.name.startswith(f"{stem}.anno") and path.suffix == ".jls":
+                found += annotation_files.read(path, self._trace, self._marked)
+        return found
+
+    def annotate(
+        self, content: Annotations, path: Path | str | None = None, replace: bool = False
+    ) -> Path:
+        """Write annotations, all of them, and return the file; `annotation_path` where none is
+        named. Raises DataError, and where another program wrote that file, unless `replace`.
+        """
+        where = self.annotation_path if path is None else Path(path)
+        if self.place is not None and self.place.session in where.resolve().parents:
+            raise DataError(
+                f"{where} is inside a session, whose files stay as they were recorded",
+                try_next=f"{self.annotation_path}, or another folder",
+            )
+        annotation_files.write(where, content, self._trace, self._marked, replace)
+        return where
 
     def _is_edge(self, at: float) -> bool:
         times = self._edge_times
