@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run screen by clicks and keys: a session from the plan to the verdict, stopped and resumed,
+and what it says when something goes wrong.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel
+
+import rig
+from gui.run.record import Stage
+from rig.check.check import check
+from rig.session import estimate
+from rig.session.session import open_bench
+from rig.simulation.world import World
+from rig.store.session_folder import SessionFolder
+from tests.builds import built
+from tests.conftest import ROOT, VIRTUAL_NULL
+from tests.gui.run.conftest import RunAt
+
+At = Callable[[Path], RunAt]
+ASC = ROOT / "benches" / "virtual-asc.toml"
+FEW = ("task.asc.samples=10", "scenario.single_stream.idle_s=0.2")
+#: A trial of this takes long enough to be stopped inside.
+MANY = ("task.null.samples=4000", "monitor.virtual.sample_hz=50000")
+
+SOME = 700
+
+
+@pytest.fixture
+def worlds(monkeypatch: pytest.MonkeyPatch) -> list[World]:
+    """Collect the worlds of all benches that are opened."""
+    made: list[World] = []
+    init = World.__init__
+
+    def noted(self: World, *words: object, **named: object) -> None:
+        init(self, *words, **named)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(World, "__init__", noted)
+    return made
+
+
+def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
+    at = run_at(ASC)
+    at.type_settings(*FEW)
+    at.planned()
+    at.until(lambda: "5 trials of 28 steps" in at.screen.plan.text)
+    assert "SIMULATED" in at.screen.plan.text
+    assert [row.group for row in at.screen.plan.table.rows] == [
+        "SYNC burst",
+        "idle 0.2 s",
+        "load",
+        "query, warm-up",
+        "query",
+    ]
+    at.start()
+    at.until(lambda: len(at.screen.live.trials.rows) >= 1)
+    at.over()
+    picture = at.picture
+    assert picture.stage is Stage.FINISHED
+    assert [row.number for row in at.screen.live.trials.rows] == [1, 2, 3, 4, 5]
+    assert "SIMULATED" in at.screen.bar.labels.text()
+    at.until(lambda: "replicate" in at.screen.outcome.text)
+    session = rig.open_session(picture.folder)
+    assert session.verdict
+    shown = {row.name: row for row in at.screen.live.metrics.rows}
+    assert shown["energy_total"].mean == pytest.approx(session.metrics["energy_total"].value)
+    assert at.screen.live.tiles.value("power_idle").endswith("mW")
+    assert at.screen.live.tiles.value("supply") == "off"
+    assert at.screen.live.tiles.value("lost") == "0"
+    assert not at.screen.live.view.frame.empty
+    assert {"preprocess", "infer"} <= set(at.screen.live.view.frame.strip.names)
+    assert session.check().ok
+
+
+def test_the_verdict_leads_to_trials_and_trace(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=2")
+    at.planned()
+    at.start()
+    at.over()
+    at.until(lambda: at.window.shell.session is not None)
+    at.click("run-to-trials")
+    assert at.window._stack.currentWidget().objectName() == "screen-trials"
+    at.window.go("run")
+    at.click("run-to-trace")
+    assert at.window._stack.currentWidget().objectName() == "screen-trace"
+
+
+def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece(
+    run_at: At, worlds: list[World], tmp_path: Path
+) -> None:
+    at = run_at(VIRTUAL_NULL)
+    some = [f"task.null.samples={SOME}", "monitor.virtual.sample_hz=50000", "bench.trials=2"]
+    at.type_settings(*some)
+    at.planned()
+    at.start()
+    at.until(lambda: at.picture.queries > 50)
+    at.click("run-stop")
+    at.over()
+    assert at.picture.stage is Stage.STOPPED
+    assert not any(world.supply_on for world in worlds)
+    assert "The supply is off" in at.screen.outcome.text
+    assert "Resume goes on" in at.screen.outcome.text
+    folder = at.picture.folder
+    assert folder is not None
+    done = len((folder / "trial-1" / "completions.jsonl").read_text().splitlines())
+    assert 50 < done < SOME
+    assert SessionFolder(folder).journal().status == "abort"
+
+    at.click("run-resume")
+    at.over()
+    assert at.picture.stage is Stage.FINISHED, at.screen.notice.text
+    assert at.picture.folder == folder
+    assert not any(world.supply_on for world in worlds)
+    assert check(folder).ok
+    with open_bench(VIRTUAL_NULL, some) as bench:
+        whole = bench.run(2, tmp_path / "whole")
+    resumed = rig.open_session(folder)
+    assert list(resumed.metrics) == list(whole.metrics)
+    for name, metric in whole.metrics.items():
+        if name.startswith(("latency_infer", "energy_infer", "power_active")):
+            assert resumed.metrics[name].value == pytest.approx(metric.value, rel=0.05), name
+    assert len(resumed.samples()) == 2 * SOME
+
+
+def test_closing_the_window_stops_the_run_with_the_supply_off(
+    run_at: At, worlds: list[World]
+) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings(*MANY)
+    at.planned()
+    at.start()
+    at.until(lambda: at.picture.queries > 20)
+    assert any(world.supply_on for world in worlds)
+    at.window.close()
+    assert not at.flight.alive
+    assert not any(world.supply_on for world in worlds)
+    folder = at.picture.folder
+    assert folder is not None and SessionFolder(folder).journal().status == "abort"
+
+
+class _Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def test_a_disk_without_room_is_said_before_the_start_and_refused(
+    run_at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "free_bytes", lambda root: 40_000_000)
+    at = run_at(VIRTUAL_NULL)
+    assert "NO ROOM" in at.screen.plan.text
+    at.start()
+    at.over()
+    assert at.picture.stage is Stage.FAILED
+    assert "has no room for this session" in at.screen.notice.text
+    assert "try: free some room" in at.screen.notice.text
+    assert not at.root.exists() or list(at.root.iterdir()) == []
+
+
+def test_a_disk_that_fills_is_a_sentence_and_the_session_is_kept(
+    run_at: At, monkeypatch: pytest.MonkeyPatch, worlds: list[World]
+) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("task.null.samples=4000")
+    at.planned()
+    at.start()
+    at.until(lambda: at.picture.queries > 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: _Usage(10**9, 10**9, 10**6))
+    at.over()
+    assert at.picture.stage is Stage.FAILED
+    assert "full" in at.screen.notice.text
+    assert "try: free some room" in at.screen.notice.text
+    assert "The supply is off; the session is kept" in at.screen.outcome.text
+    assert not any(world.supply_on for world in worlds)
+    assert at.picture.folder is not None and at.picture.folder.is_dir()
+    assert at.screen.bar.resume.isEnabled()
+
+
+def test_an_instrument_that_is_unplugged_is_a_sentence(run_at: At, tmp_path: Path) -> None:
+    bench = tmp_path / "unplugged.toml"
+    bench.write_text(
+        '[bench]\nname = "unplugged"\n[sut.virtual]\nload_s = 0.1\n'
+        '[monitor.joulescope]\ndevice = "simulator"\n'
+        "[monitor.joulescope.simulator.faults]\nremove_at_tick = 1_080_000\n"
+        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 20\n"
+    )
+    at = run_at(bench)
+    at.start()
+    at.over()
+    assert at.picture.stage is Stage.FAILED
+    assert "Joulescope" in at.screen.notice.text
+    assert "try:" in at.screen.notice.text
+    assert at.picture.folder is not None and at.picture.folder.is_dir()
+    assert "session is kept" in at.screen.outcome.text
+
+
+@pytest.mark.posix
+def test_a_device_that_falls_silent_is_a_sentence(run_at: At) -> None:
+    built("posix")
+    at = run_at(ROOT / "benches" / "posix-null.toml")
+    at.type_settings(
+        "sut.posix.mute_after_queries=3",
+        "sut.posix.timeout_s=0.2",
+        "scenario.single_stream.limit_s=0.5",
+        "scenario.single_stream.idle_s=0.1",
+    )
+    at.planned()
+    at.start()
+    at.over()
+    assert at.picture.stage is Stage.FAILED
+    assert "within" in at.screen.notice.text
+    assert "The supply is off" in at.screen.outcome.text
+    lines = at.screen.live.console.lines.toPlainText()
+    assert "name%" in lines
+    assert "frame" in lines
+
+
+def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("scenario.single_stream.idle=1")
+    at.until(lambda: at.screen.plan.notice.text)
+    assert "did you mean idle_s" in at.screen.plan.notice.text
+    assert at.screen.plan.estimate is None
+    at.start()
+    at.over()
+    assert "did you mean idle_s" in at.screen.notice.text
+    assert at.picture.stage is Stage.FAILED
+    at.type_settings("scenario.single_stream.idle_s=1")
+    at.until(lambda: at.screen.plan.estimate is not None)
+    assert not at.screen.plan.notice.text
+
+
+def test_without_a_bench_file_start_says_so(window: object, run_at: At, qtbot: object) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.window.shell.set_bench(None)
+    at.until(lambda: "no bench file is chosen" in at.screen.plan.notice.text)
+    at.click("run-start")
+    at.until(lambda: "no bench file is chosen" in at.screen.notice.text)
+    assert at.screen.bar.start.isEnabled()
+
+
+def test_another_scenario_and_a_claim_are_planned(run_at: At, tmp_path: Path) -> None:
+    claim = tmp_path / "claim.toml"
+    claim.write_text("energy_infer = 2e-3\n")
+    at = run_at(VIRTUAL_NULL)
+    at.fill("run-claim", str(claim))
+    at.until(lambda: at.screen.plan.setup.value.claim == claim)
+    assert "claim.energy_infer=0.002" in at.screen.plan.setup.value.overrides()
+    box = at.screen.findChild(QComboBox, "run-scenario")
+    at.qtbot.keyClicks(box, "offline")
+    at.until(lambda: "offline" in at.screen.plan.text or at.screen.plan.notice.text)
+    assert "no such metric" in at.screen.plan.notice.text  # one of Single-stream, not of Offline
+    at.fill("run-claim", "")
+    at.until(lambda: "offline" in at.screen.plan.text)
+    assert at.screen.plan.setup.value.kinds == {"scenario": "offline"}
+
+
+def test_keys_start_and_stop(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings(*MANY)
+    at.planned()
+    at.window.activateWindow()
+    at.qtbot.keyClick(at.window, Qt.Key.Key_F5)
+    at.until(lambda: at.screen.flight is not None and at.picture.queries > 5)
+    at.qtbot.keyClick(at.window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    at.over()
+    assert at.picture.stage is Stage.STOPPED
+
+
+def test_a_stopped_session_that_is_opened_can_be_resumed(run_at: At, tmp_path: Path) -> None:
+    from rig.errors import Stopped
+    from rig.session.stop import Stop
+    from rig.store.events import Event, StepDone
+
+    stop = Stop()
+
+    def early(event: Event) -> None:
+        if isinstance(event, StepDone) and event.done.number > 8:
+            stop.request()
+
+    few = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", "bench.trials=1"]
+    with pytest.raises(Stopped), open_bench(VIRTUAL_NULL, few, (early,), stop) as bench:
+        bench.run(1, tmp_path)
+    [folder] = [path for path in tmp_path.iterdir() if "virtual-null" in path.name]
+    at = run_at(VIRTUAL_NULL)
+    assert not at.screen.bar.resume.isEnabled()
+    at.window.shell.open_session(folder)
+    at.until(at.screen.bar.resume.isEnabled)
+    at.click("run-resume")
+    at.over()
+    assert at.picture.stage is Stage.FINISHED
+    assert rig.open_session(folder).status == "success"
+
+
+def test_the_console_filters_lines_as_they_come(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("task.null.samples=4", "bench.trials=1")
+    at.planned()
+    at.start()
+    at.over()
+    log = at.flight.console
+    log.add("tx", "name%")
+    log.add("rx", "m-name-[dut]")
+    console = at.screen.live.console
+    at.click("run-page-live")
+    console.refresh()
+    assert console.lines.toPlainText().count("name") == 2
+    at.fill("console-filter", "dut")
+    assert "name%" not in console.lines.toPlainText()
+    assert "m-name-[dut]" in console.lines.toPlainText()
+    at.fill("console-filter", "")
+    at.qtbot.keyClicks(console.direction, "tx")
+    at.until(lambda: console.filter.direction)
+
+
+def test_every_widget_that_is_acted_on_has_a_name(run_at: At) -> None:
+    from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QPlainTextEdit
+
+    at = run_at(VIRTUAL_NULL)
+    kinds = (QAbstractButton, QComboBox, QPlainTextEdit, QLineEdit, QAbstractSpinBox)
+    for kind in kinds:
+        for found in at.screen.findChildren(kind):
+            if found.objectName().startswith("qt_") or not found.isVisibleTo(at.screen):
+                continue
+            assert found.objectName(), found
+            assert found.accessibleName() or found.text(), found.objectName()
+    for label in at.screen.findChildren(QLabel):
+        assert label.textFormat() in (Qt.TextFormat.PlainText, Qt.TextFormat.AutoText)
