@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of a hundred thousand queries: bounded memory, and a window that goes on drawing. Frames
+are counted, not seconds: how fast this computer is says nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from gui.run.flight import Changed, Ended, Flight
+from gui.run.screen import RunScreen
+from rig.live.block import COLUMN_S, LiveBlock
+from rig.model.completion import END, Completion, Mark
+from rig.model.scores import Score
+from rig.model.step_record import StepRecord
+from rig.model.steps import Query
+from rig.store.events import RailState, SessionStarted, StepBegun, StepDone, TrialStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytestqt.qtbot import QtBot
+
+    from gui.window import MainWindow
+
+EVENTS = 100_000
+ABOUT = {"simulated": True, "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3}}
+COLUMNS = 40
+#: By then every bounded store is full: the console, the edges, the minute of columns.
+FULL = 8_000
+
+
+def begin(flight: Flight) -> None:
+    flight._take(RailState("", True))
+    flight._take(SessionStarted(Path("s"), 1, EVENTS, ABOUT))
+    flight._take(TrialStarted(1, 7, Path("s/trial-1")))
+
+
+def step(flight: Flight, number: int) -> None:
+    """Do what the engine does for a query: two events, a live block, two blocks on the wire."""
+    flight._wire("tx", b"\x03\x81\x02\x00")
+    flight._take(StepBegun(1, number, Query((number,)), 0.06, number / EVENTS, 60.0))
+    start_s = number * COLUMNS * COLUMN_S
+    level = np.full(COLUMNS, 0.04, dtype=np.float32)
+    falls = start_s + np.array([0.0, 0.006, 0.018])
+    flight._see(LiveBlock("", start_s, COLUMN_S, level, level, level, falls, falls + 5e-5, 0))
+    marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)), b"")
+    flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
+    flight._wire("rx", b"m-ready\r\n")
+
+
+def test_memory_does_not_grow_with_the_queries() -> None:
+    posted: list[Changed | Ended] = []
+    flight = Flight(posted.append)
+    begin(flight)
+    tracemalloc.start()
+    try:
+        for number in range(FULL):
+            step(flight, number)
+        gc.collect()
+        early_b, _ = tracemalloc.get_traced_memory()
+        for number in range(FULL, 2 * FULL):
+            step(flight, number)
+        gc.collect()
+        late_b, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert flight.record.picture().queries == 2 * FULL
+    assert late_b - early_b < 100_000  # of 8000 queries; each left some 2 kB in what is bounded
+    assert len(posted) == 1, "nobody looked: so nobody is told again"
+    frame = flight.frame("", 5.0, 900)
+    assert frame is not None and not frame.empty
+    assert "infer" in {frame.strip.name(at) for at in range(len(frame.strip.starts_s))}
+
+
+def test_the_window_draws_while_a_hundred_thousand_events_arrive(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.go("run")
+    screen = window.screen_named("run")
+    assert isinstance(screen, RunScreen)
+    fed = threading.Event()
+
+    def work(flight: Flight) -> Callable[[], None]:
+        def run() -> None:
+            begin(flight)
+            for number in range(EVENTS):
+                step(flight, number)
+                if number % 1000 == 0:
+                    handled.append(screen.live.view.frames_painted)
+            fed.set()
+
+        return run
+
+    handled: list[int] = []
+    flight = screen._new_flight()
+    flight._start(work(flight))
+    qtbot.waitUntil(fed.is_set, timeout=120_000)
+    flight.wait(10.0)
+    screen._refresh_rest()
+    assert flight.recent.size_b < 2_000_000
+    assert screen.live.tiles.value("right") == f"100.0% of {EVENTS}"
+    assert screen.live.console.lines.blockCount() <= 1000
+    # Painted again and again while they came, and the bridge held nothing back.
+    assert len(set(handled)) > 10
+    qtbot.waitUntil(lambda: not window.shell.bridge._items, timeout=10_000)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a run while it goes on, and how it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gui.run import run_text
+from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, metric_rows
+from rig.errors import BenchError, Stopped
+from rig.model.completion import END, Completion, Mark
+from rig.model.metric import Metric, Prominence
+from rig.model.scores import Score
+from rig.model.step_record import StepRecord
+from rig.model.steps import Idle, Query
+from rig.store.events import (
+    Opened,
+    Opening,
+    RailState,
+    SessionFinished,
+    SessionStarted,
+    StepBegun,
+    StepDone,
+    TrialStarted,
+)
+
+ABOUT = {
+    "simulated": True,
+    "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3, "source": "random"},
+}
+
+
+def started(record: RunRecord) -> None:
+    record.take(Opening("sut", "virtual"))
+    record.take(RailState("", True))
+    record.take(SessionStarted(Path("s"), 2, 10, ABOUT))
+    record.take(TrialStarted(1, 7, Path("s/trial-1")))
+
+
+def answered(number: int, right: bool, ticks: int) -> StepDone:
+    completion = Completion((Mark(1, 0), Mark(2, 5), Mark(END, ticks)), retransmissions=1)
+    return StepDone(1, StepRecord(number, Query((0,)), completion, Score(right, "a", "b")))
+
+
+def test_a_run_is_told_from_opening_to_its_end() -> None:
+    now = [100.0]
+    record = RunRecord(lambda: now[0])
+    record.take(Opening("monitor", "joulescope", "core"))
+    assert record.picture().stage is Stage.OPENING
+    assert run_text.progress(record.picture()) == "opening monitor joulescope of rail core"
+    started(record)
+    assert record.phases == ("preprocess", "infer")
+    assert "SIMULATED" in record.picture().labels
+    record.take(StepBegun(1, 4, Query((3,)), 2.0, 0.25, 60.0))
+    now[0] += 1.5
+    picture = record.picture()
+    assert picture.left_s == pytest.approx(58.5)
+    assert "trial 1 of 2" in run_text.progress(picture)
+    assert "59 s left" in run_text.progress(picture)
+    now[0] += 100.0
+    assert record.picture().left_s == pytest.approx(58.0), "never below what is behind the step"
+    assert run_text.supply(picture) == ("on", "ok")
+    record.take(SessionFinished("success"))
+    record.ended(None)
+    picture = record.picture()
+    assert (picture.stage, picture.share, picture.left_s) == (Stage.FINISHED, 1.0, None)
+    assert run_text.supply(picture) == ("off", "")
+
+
+def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
+    record = RunRecord(lambda: 0.0)
+
+    class Info:
+        tick_hz = 1000
+
+    record.take(Opened("sut", "virtual", Info()))  # type: ignore[arg-type]
+    started(record)
+    for number, (right, ticks) in enumerate([(True, 10), (True, 12), (False, 14), (True, 12)]):
+        record.take(answered(number, right, ticks))
+    picture = record.picture()
+    assert picture.queries == 4
+    assert picture.right.mean == pytest.approx(0.75)
+    assert picture.latency.mean == pytest.approx(0.012)
+    assert picture.latency.error == pytest.approx(0.0008165, rel=1e-3)
+    said = dict(run_text.so_far(picture))
+    assert said["right"] == "75.0% of 4"
+    assert said["latency"] == "12.00 ± 0.82 ms"
+    assert said["retransmissions"] == "4"
+    record.take(StepDone(1, StepRecord(9, Idle(1.0), Completion(()))))
+    warm = Query((0,), warmup=True)
+    record.take(StepDone(1, StepRecord(9, warm, Completion((Mark(1, 0), Mark(END, 999))))))
+    assert record.picture().latency.count == 4, "neither idle times nor warm-up count"
+
+
+def test_running_is_exact() -> None:
+    running = Running()
+    for value in (1e9 + 1, 1e9 + 2, 1e9 + 3):
+        running = running.with_value(value)
+    assert running.error == pytest.approx(1 / 3**0.5)
+    assert Running().with_value(3.0).error is None
+
+
+def test_stop_is_told_at_once_and_stays() -> None:
+    record = RunRecord(lambda: 0.0)
+    started(record)
+    record.stopping()
+    record.take(TrialStarted(2, 7, Path("s/trial-2")))
+    assert record.picture().stage is Stage.STOPPING
+    record.ended(Stopped())
+    assert record.picture().stage is Stage.STOPPED
+    assert "Resume goes on" in run_text.outcome(record.picture())
+
+
+def test_a_supply_that_may_still_be_on_is_not_called_off() -> None:
+    record = RunRecord(lambda: 0.0)
+    started(record)
+    error = BenchError("the instrument is gone")
+    error.add_note("the supply may still be on: no answer")
+    record.ended(error)
+    picture = record.picture()
+    assert picture.powered
+    assert run_text.supply(picture)[1] == "bad"
+    assert "SUPPLY MAY STILL BE ON" in run_text.outcome(picture)
+    other = RunRecord(lambda: 0.0)
+    started(other)
+    other.ended(BenchError("the device is gone"))
+    assert not other.picture().powered
+    assert run_text.outcome(other.picture()).startswith("The supply is off; the session is kept")
+
+
+def trial(number: int, value: float, *, prominence: Prominence = Prominence.MAIN) -> TrialRow:
+    return TrialRow(number, (), 1.0, {"power_idle": Metric(value, "W", prominence=prominence)})
+
+
+def test_the_interval_of_a_metric_is_that_of_its_trials() -> None:
+    assert metric_rows(()) == ()
+    [single] = metric_rows((trial(1, 1.0),))
+    assert single.half_width is None
+    [row] = metric_rows(tuple(trial(number, 0.99 + 0.01 * number) for number in (0, 1, 2)))
+    assert row.mean == pytest.approx(1.0)
+    assert row.half_width == pytest.approx(4.3027 * 0.01 / 3**0.5, rel=1e-3)
+    assert run_text.metric_mean(row) == "1.000 ± 0.025 W"
+    assert run_text.metric_spread(row) == "2 %"
+    assert run_text.metric_values(row) == "0.99  1  1.01"
+
+
+def test_a_metric_that_one_trial_lacks_is_left_out() -> None:
+    lacking = TrialRow(2, ("sync: no edge",), None, {})
+    assert metric_rows((trial(1, 1.0), lacking)) == ()
+    assert run_text.trial_state(lacking) == "sync: no edge"
+    assert run_text.trial_time(lacking) == "resumed"
+
+
+def test_ready_says_nothing_of_an_outcome() -> None:
+    assert run_text.outcome(Picture()) == ""
+    assert run_text.supply(Picture()) == ("off", "")
