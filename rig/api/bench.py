@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from rig.api.session import Session
+from rig.bench.console import console
 from rig.model.steps import Sync
 from rig.session import session
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
+    from rig.interfaces.console import WireLine
     from rig.interfaces.context import BenchContext, Wire
     from rig.interfaces.monitor import EnergyMonitor
     from rig.interfaces.sut import SystemUnderTest
@@ -65,6 +67,12 @@ class OpenBench:
         passes the line to the device, in the thread that talks to it; return what ends that.
         """
         return self._bench.listen(listener)
+
+    def console(self, out: Callable[[WireLine], None]) -> Callable[[], None]:
+        """Call `out` with every message that passes the line to the device, in words
+        (rig.interfaces.console); return what ends that.
+        """
+        return self._bench.listen(console(self.config.sut.kind, out))
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import (
+    Decodes,
     MonitorClass,
     Paced,
     Probes,
@@ -27,7 +28,7 @@ from rig.interfaces.task import Replicated, Task
 #: Section of a bench file -> what its classes must have, the hooks they may have, and what their
 #: instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (SutClass, (Simulates, Paced, Probes), SystemUnderTest),
+    "sut": (SutClass, (Simulates, Paced, Probes, Decodes), SystemUnderTest),
     "monitor": (MonitorClass, (Simulates, Sampled, Scans), EnergyMonitor),
     "scenario": (ScenarioClass, (), Scenario),
     "task": (TaskClass, (Replicated,), Task),

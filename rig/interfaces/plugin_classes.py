@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from rig.interfaces.console import Decoder
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, FoundInstrument, Sampling
 from rig.interfaces.scenario import Scenario
@@ -91,6 +92,14 @@ class Probes(Protocol):
 
     def probe(self, settings: Any, context: BenchContext) -> Iterable[Finding]:
         """Yield a finding a step; the first that is not ok ends the probe."""
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """Optional hook of a backend's class: what passes its line, in words, for a console."""
+
+    def decoder(self) -> Decoder:
+        """Return a decoder for one line, which has heard nothing yet."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from rig.model.completion import Completion
 from rig.model.steps import Step
 from sut_backends.hosted.sync_wire import EdgeWire
 from sut_backends.processes.child_process import ChildProcess
+from sut_backends.shim.console import ShimDecoder
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.self_test import SelfTested
 
@@ -29,6 +30,11 @@ class WatchedSut:
         self._uart = uart
         self._process = process
         self._stack = stack
+
+    @staticmethod
+    def decoder() -> ShimDecoder:
+        """Return what puts the shim protocol into words."""
+        return ShimDecoder()
 
     @property
     def late_events(self) -> int:

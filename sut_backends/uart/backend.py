@@ -17,6 +17,7 @@ from rig.model.finding import Finding
 from rig.model.pace import Pace
 from rig.model.steps import Step
 from sut_backends.lines.line import Line
+from sut_backends.shim.console import ShimDecoder
 from sut_backends.uart.bring_up import probe
 from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line, pace
 from sut_backends.uart.framed_layer import FramedLayer
@@ -47,6 +48,11 @@ class UartSut:
     def pace(settings: PortSettings) -> Pace:
         """Return what its line rate determines; what a query takes, only the device knows."""
         return pace(settings)
+
+    @staticmethod
+    def decoder() -> ShimDecoder:
+        """Return what puts the shim protocol into words."""
+        return ShimDecoder()
 
     @classmethod
     def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A listener that puts into words what passes the line to a device, as its backend knows how to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rig.bench import plugins
+from rig.interfaces.console import Decoded, Decoder, HexDecoder, WireLine
+from rig.interfaces.plugin_classes import Decodes
+
+
+def decoder_of(kind: str) -> Decoder:
+    """Return a decoder for a kind of backend, a new one each time; ConfigError where there is no
+    such kind.
+    """
+    found = plugins.find("sut", kind)
+    return found.decoder() if isinstance(found, Decodes) else HexDecoder()
+
+
+def console(
+    kind: str, out: Callable[[WireLine], None], clock: Callable[[], float] = time.monotonic
+) -> Decoded:
+    """Return a listener for `open_bench` and `probe` that calls `out` with each line, in the thread
+    that talks to the device.
+    """
+    return Decoded(decoder_of(kind), out, clock)
