@@ -1,10 +1,353 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen."""
+"""The trace screen: the picture, the overview, the numbers, and beside them windows, markers,
+problems and views of a part.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
+
 from gui.screen import Screen
+from gui.shell import Shell, TraceRequest
+from gui.theme import Theme
+from gui.trace import keys, picture_file
+from gui.trace.cursor import cursor_text
+from gui.trace.engine import Subject, open_subject
+from gui.trace.header import Header
+from gui.trace.key_sheet import KeySheet
+from gui.trace.marker_panel import MarkerPanel
+from gui.trace.overview import Overview
+from gui.trace.picture_file import free_path
+from gui.trace.pictures import Pictures
+from gui.trace.problems_panel import ProblemsPanel
+from gui.trace.stack_mouse import InteractiveStack
+from gui.trace.state import Stretch, Topic, TraceState
+from gui.trace.statistics_panel import StatisticsPanel
+from gui.trace.window_table import WindowTable
+from gui.widgets.notice import Notice, error_text
+from gui.worker import Worker
+from rig.api.session import Session
+from rig.errors import RigError
 
 
 class TraceScreen(Screen):
-    """The trace screen."""
+    """The screen of one trace at a time."""
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        self.state: TraceState | None = None
+        #: Pictures must not wait for sums over a whole trace, nor both for its first reading.
+        self._pictures_worker = Worker(self, "rig-trace-pictures")
+        self._numbers_worker = Worker(self, "rig-trace-numbers")
+        self._levels_worker = Worker(self, "rig-trace-levels")
+        self._closing = False
+        self._waiting: Session | None = None
+        self._pictures: Pictures | None = None
+        self.notice = Notice()
+        self.header = Header(self)
+        self.overview = Overview(shell.theme)
+        self.stack = InteractiveStack(shell.theme)
+        self.statistics = StatisticsPanel()
+        self.windows = WindowTable()
+        self.markers = MarkerPanel()
+        self.problems = ProblemsPanel()
+        self.tabs = QTabWidget()
+        self.sheet = KeySheet(self)
+        self._lay_out()
+        self.header.chosen.connect(self._choose)
+        shell.themes.changed.connect(self._set_theme)
+
+    # What is shown.
+
+    def enter(self) -> None:
+        """Show the session that was opened while another screen was in front."""
+        self.stack.setFocus()
+        if self._waiting is not None:
+            session, self._waiting = self._waiting, None
+            self.open(session.path)
+
+    def show_session(self, session: Session) -> None:
+        """Show the first trace of a session, once this screen is in front."""
+        if self.isVisible():
+            self.open(session.path)
+        else:
+            self._waiting = session
+
+    def show_trace(self, request: TraceRequest) -> None:
+        """Show a trace, and a stretch of it."""
+        self._waiting = None
+        self.open(request.path, request.trial, request.rail or None, span=request.span)
+
+    def open_file(self, path: Path) -> bool:
+        """Show any file: what is no trace is said in the screen."""
+        self.open(path)
+        return True
+
+    def open(
+        self,
+        path: Path,
+        trial: int | None = None,
+        rail: str | None = None,
+        segment: int = 1,
+        span: tuple[float, float] | None = None,
+    ) -> None:
+        """Open a trace in the background and show it."""
+        self.shell.say(f"opening {path.name} ...")
+
+        def failed(error: BaseException) -> None:
+            self.shell.say("")
+            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}")
+
+        self._pictures_worker.do(
+            lambda: open_subject(path, trial, rail, segment),
+            lambda subject: self._take(subject, span),
+            failed,
+            key="trace-open",
+        )
+
+    def idle(self) -> bool:
+        """Return whether the picture and the numbers of what is shown are there."""
+        workers = (self._pictures_worker, self._numbers_worker, self._levels_worker)
+        asked = self._pictures is not None and self._pictures.pending
+        busy = any(worker.busy for worker in workers)
+        return not (asked or busy or self.stack.waiting or self.statistics.waiting)
+
+    def close_down(self) -> bool:
+        """End the threads."""
+        self._closing = True
+        self.statistics.stop()
+        for worker in (self._pictures_worker, self._numbers_worker, self._levels_worker):
+            worker.close_down()
+        return True
+
+    def _take(self, subject: Subject, span: tuple[float, float] | None) -> None:
+        self.notice.clear()
+        self.shell.say("")
+        before = self.state
+        state = TraceState(subject)
+        if before is not None and before.subject.path == subject.path:
+            state.scales = before.scales
+            state.snap = before.snap
+        self.state = state
+        trace = subject.trace
+        show = self.notice.show_error
+        worker = self._pictures_worker
+        self._pictures = Pictures(worker, trace, self.stack.refresh, show)
+        whole = Pictures(worker, trace, self.overview.update, show, key="trace-overview")
+        self.header.set_subject(subject)
+        self.stack.set_state(state, self._pictures)
+        self.overview.set_state(state, whole)
+        self.statistics.set_state(state, self._numbers_worker)
+        self.windows.set_state(state)
+        self.markers.set_state(state)
+        count = self.problems.set_state(state)
+        self.tabs.setTabText(
+            self.tabs.indexOf(self.problems), f"Problems ({count})" if count else "Problems"
+        )
+        state.listen(self._changed)
+        self._changed("snap")
+        self._prepare(subject)
+        if span is not None:
+            state.choose(Stretch(*span, "chosen"))
+            state.set_view(state.view.on(*span, margin=0.15))
+
+    def _prepare(self, subject: Subject) -> None:
+        """Read the whole trace once, so that pictures have power and are quick at every zoom."""
+
+        def current() -> bool:
+            return not self._closing and self.state is not None and self.state.subject is subject
+
+        def done(prepared: bool) -> None:
+            if prepared and current():
+                self.stack.want()
+                self.overview.ask()
+
+        trace = subject.trace
+        self._levels_worker.do(
+            lambda: trace.prepare(stopped=lambda: not current()),
+            done,
+            self.notice.show_error,
+            key="trace-prepare",
+        )
+
+    def _choose(self, trial: int, rail: str, segment: int) -> None:
+        if self.state is not None:
+            self.open(self.state.subject.path, trial, rail, segment)
+
+    # Keys.
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Do what the key sheet says."""
+        if self.sheet.isVisible():
+            self.sheet.hide()
+            return
+        if self.state is None or not self._key(event, self.state):
+            super().keyPressEvent(event)
+
+    def _key(self, event: QKeyEvent, state: TraceState) -> bool:
+        key = Qt.Key(event.key())
+        modifiers = event.modifiers()
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        if modifiers & Qt.KeyboardModifier.ControlModifier:
+            return self._with_control(key, shift, state)
+        reach_s = self.stack.reach_s
+        actions = {
+            Qt.Key.Key_S: lambda: keys.single(state, reach_s),
+            Qt.Key.Key_D: lambda: keys.dual(state, reach_s),
+            Qt.Key.Key_F: lambda: keys.to_edge(state, not shift),
+            Qt.Key.Key_N: lambda: self.windows.step(not shift),
+            Qt.Key.Key_Z: lambda: keys.zoom_to_selection(state),
+            Qt.Key.Key_X: lambda: state.set_snap(not state.snap),
+            Qt.Key.Key_L: lambda: keys.logarithmic(state, not state.scales["power"].logarithmic),
+            Qt.Key.Key_P: self.save_picture,
+            Qt.Key.Key_Left: lambda: keys.pan(state, False),
+            Qt.Key.Key_Right: lambda: keys.pan(state, True),
+            Qt.Key.Key_Up: lambda: keys.zoom(state, True),
+            Qt.Key.Key_Down: lambda: keys.zoom(state, False),
+            Qt.Key.Key_Plus: lambda: keys.zoom(state, True),
+            Qt.Key.Key_Equal: lambda: keys.zoom(state, True),
+            Qt.Key.Key_Minus: lambda: keys.zoom(state, False),
+            Qt.Key.Key_Asterisk: lambda: keys.fit(state),
+            Qt.Key.Key_Home: lambda: keys.fit(state),
+            Qt.Key.Key_Delete: lambda: keys.delete(state),
+            Qt.Key.Key_Backspace: lambda: keys.delete(state),
+            Qt.Key.Key_Escape: lambda: keys.nothing(state),
+            Qt.Key.Key_Question: self.sheet.toggle,
+        }
+        if Qt.Key.Key_1 <= key <= Qt.Key.Key_9:
+            keys.number(state, key - Qt.Key.Key_0)
+            return True
+        action = actions.get(key)
+        if action is None:
+            return False
+        action()
+        return True
+
+    def _with_control(self, key: Qt.Key, shift: bool, state: TraceState) -> bool:
+        actions = {
+            (Qt.Key.Key_Z, False): state.undo,
+            (Qt.Key.Key_Z, True): state.redo,
+            (Qt.Key.Key_Y, False): state.redo,
+            (Qt.Key.Key_A, False): lambda: keys.whole(state),
+            (Qt.Key.Key_C, False): self.copy_statistics,
+        }
+        action = actions.get((key, shift))
+        if action is None:
+            return False
+        action()
+        return True
+
+    def copy_statistics(self) -> None:
+        """Copy the numbers of the selection, or of the view where nothing is selected."""
+        if self.state is None:
+            return
+        chosen = self.state.selection is not None
+        (self.statistics.selection_box if chosen else self.statistics.visible_box).copy()
+        self.shell.say(
+            "numbers of the selection copied" if chosen else "numbers of the view copied"
+        )
+
+    def save_picture(self) -> None:
+        """Save the picture in the folder at hand under a name of its own, and copy it."""
+        if self.state is None:
+            return
+        subject = self.state.subject
+        name = f"{subject.title}-trial-{subject.trial}" if subject.trial else subject.title
+        path = free_path(Path.cwd() / f"{name}.png")
+        try:
+            picture_file.save(self.stack, path)
+        except RigError as error:
+            self.notice.show_error(error)
+        else:
+            self.shell.say(f"picture: {path}, and on the clipboard")
+
+    # Layout.
+
+    def _changed(self, topic: Topic) -> None:
+        state = self.state
+        if state is None:
+            return
+        if topic == "snap":
+            self._snap.setChecked(state.snap)
+        elif topic == "scale":
+            self._log.setChecked(state.scales["power"].logarithmic)
+        elif topic == "cursor":
+            self.header.readout.setText(cursor_text(state, self._pictures))
+
+    def _set_theme(self, theme: Theme) -> None:
+        self.stack.set_theme(theme)
+        self.overview.set_theme(theme)
+
+    def _with_state(self, action: Callable[[TraceState], object]) -> Callable[[bool], None]:
+        def clicked(_: bool) -> None:
+            if self.state is not None:
+                action(self.state)
+
+        return clicked
+
+    def _add_tools(self) -> None:
+        tool = self.header.tool
+        do = self._with_state
+        tool("fit", "Whole", "Show the whole trace (*)", do(keys.fit))
+        tool("zoom-in", "+", "Zoom in (+)", do(lambda state: keys.zoom(state, True)))
+        tool("zoom-out", "−", "Zoom out (-)", do(lambda state: keys.zoom(state, False)))
+        tool("selection", "Selection", "Zoom to the selection (Z)", do(keys.zoom_to_selection))
+        reach = self.stack
+        tool("single", "Marker", "Single marker (S)", do(lambda s: keys.single(s, reach.reach_s)))
+        tool("dual", "Dual marker", "Dual marker (D)", do(lambda s: keys.dual(s, reach.reach_s)))
+        tool("undo", "Undo", "Undo markers (Ctrl+Z)", do(lambda state: state.undo()))
+        tool("redo", "Redo", "Redo markers (Shift+Ctrl+Z)", do(lambda state: state.redo()))
+        self._snap = tool(
+            "snap",
+            "Snap to edges",
+            "Markers snap to edges of SYNC (X; Alt places freely)",
+            do(lambda state: state.set_snap(self._snap.isChecked())),
+            checked=True,
+        )
+        self._log = tool(
+            "log",
+            "Log",
+            "Logarithmic y axes (L)",
+            do(lambda state: keys.logarithmic(state, self._log.isChecked())),
+            checked=True,
+        )
+        tool("picture", "Picture", "Save the picture (P)", lambda _: self.save_picture())
+        tool("keys", "?", "Keys (?)", lambda _: self.sheet.toggle())
+        self.header.set_enabled(False)
+
+    def _lay_out(self) -> None:
+        self._add_tools()
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.overview)
+        column.addWidget(self.stack, 1)
+        column.addWidget(self.statistics)
+        self.tabs.setObjectName("trace-tabs")
+        self.tabs.setAccessibleName("Windows, markers, problems")
+        for widget, title in (
+            (self.windows, "Windows"),
+            (self.markers, "Markers"),
+            (self.problems, "Problems"),
+        ):
+            self.tabs.addTab(widget, title)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("trace-split")
+        split.addWidget(left)
+        split.addWidget(self.tabs)
+        split.setStretchFactor(0, 1)
+        split.setStretchFactor(1, 0)
+        split.setSizes([920, 480])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self.notice)
+        layout.addWidget(split, 1)
+        self.setFocusProxy(self.stack)

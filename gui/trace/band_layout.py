@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which phase bands a picture shows: those in view, and of thousands that share a pixel one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class BandSpans:
+    """Spans to draw, in the order of their starts: start, stop and colour of each.
+
+    `reached_s` is the latest stop up to and with each, so that what is in view is found quickly.
+    """
+
+    start_s: Array
+    stop_s: Array
+    colour: Places
+    reached_s: Array
+
+    @classmethod
+    def of(cls, start_s: Array, stop_s: Array, colour: Places) -> BandSpans:
+        """Return spans, put in order."""
+        order = np.argsort(start_s, kind="stable")
+        stops = stop_s[order]
+        reached = np.maximum.accumulate(stops) if len(stops) else stops
+        return cls(start_s[order], stops, colour[order], reached)
+
+    @classmethod
+    def none(cls) -> BandSpans:
+        """Return no spans."""
+        nothing = np.zeros(0)
+        return cls(nothing, nothing, np.zeros(0, dtype=np.int64), nothing)
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangles:
+    """Bands as they are painted: left and right in seconds, and colour. Where several share a
+    pixel, the longest gives the colour.
+    """
+
+    left_s: Array
+    right_s: Array
+    colour: Places
+
+    def __len__(self) -> int:
+        return len(self.left_s)
+
+
+def laid_out(spans: BandSpans, start_s: float, stop_s: float, pixels: int) -> Rectangles:
+    """Return what is painted of spans in a view of so many pixels: never more than two rectangles a
+    pixel.
+    """
+    first = int(np.searchsorted(spans.reached_s, start_s, side="right"))
+    last = int(np.searchsorted(spans.start_s, stop_s, side="left"))
+    if last <= first or pixels < 1 or stop_s <= start_s:
+        nothing = np.zeros(0)
+        return Rectangles(nothing, nothing, np.zeros(0, dtype=np.int64))
+    left = spans.start_s[first:last]
+    right = spans.stop_s[first:last]
+    colour = spans.colour[first:last]
+    inside = right > start_s
+    left, right, colour = left[inside], right[inside], colour[inside]
+    pixel_s = (stop_s - start_s) / pixels
+    if len(left) <= pixels:
+        return Rectangles(np.maximum(left, start_s), np.minimum(right, stop_s), colour)
+    return _merged(left, right, colour, start_s, stop_s, pixel_s)
+
+
+def _merged(
+    left: Array, right: Array, colour: Places, start_s: float, stop_s: float, pixel_s: float
+) -> Rectangles:
+    """Return wide spans as they are, and of the narrow ones that begin in one pixel one."""
+    narrow = right - left < pixel_s
+    pixel = np.floor((left[narrow] - start_s) / pixel_s).astype(np.int64)
+    # The longest of each pixel is the last one of it in this order.
+    order = np.lexsort((right[narrow] - left[narrow], pixel))
+    ends = np.flatnonzero(np.diff(pixel[order], append=np.iinfo(np.int64).max))
+    chosen = order[ends]
+    from_s = start_s + pixel[chosen] * pixel_s
+    lefts = np.concatenate([np.maximum(left[~narrow], start_s), np.maximum(from_s, start_s)])
+    rights = np.concatenate([np.minimum(right[~narrow], stop_s), from_s + pixel_s])
+    colours = np.concatenate([colour[~narrow], colour[narrow][chosen]])
+    return Rectangles(lefts, rights, colours)

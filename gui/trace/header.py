@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The line above the picture: what is shown, which trial and rail, and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from gui.trace.engine import Subject
+from gui.widgets.labels import Labels
+from rig.cli.terminal import visible
+from rig.units import quantity
+
+
+class Header(QWidget):
+    """The line; `chosen` is emitted with trial, rail and segment when somebody chooses."""
+
+    chosen = Signal(int, str, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trace-header")
+        self._title = QLabel("No trace is open")
+        self._title.setObjectName("trace-title")
+        self._title.setTextFormat(Qt.TextFormat.PlainText)
+        font = self._title.font()
+        font.setBold(True)
+        font.setPointSizeF(font.pointSizeF() * 1.15)
+        self._title.setFont(font)
+        self._facts = QLabel()
+        self._facts.setObjectName("trace-facts")
+        self._facts.setTextFormat(Qt.TextFormat.PlainText)
+        self._labels = Labels()
+        self._labels.setWordWrap(False)
+        self.readout = QLabel()
+        self.readout.setObjectName("trace-readout")
+        self.readout.setTextFormat(Qt.TextFormat.PlainText)
+        self.readout.setAccessibleName("Values under the mouse")
+        self.trial = self._combo("trace-trial", "Trial")
+        self.rail = self._combo("trace-rail", "Rail")
+        self.segment = self._combo("trace-segment", "Segment")
+        self._tools = QHBoxLayout()
+        self._tools.setSpacing(2)
+        self._lay_out()
+        self.set_enabled(False)
+
+    def tool(
+        self, name: str, text: str, tip: str, action: Callable[[bool], None], checked: bool = False
+    ) -> QToolButton:
+        """Add a button to the tools; `checked` makes it one that stays pressed."""
+        button = QToolButton()
+        button.setObjectName(f"tool-{name}")
+        button.setAccessibleName(tip)
+        button.setText(text)
+        button.setToolTip(tip)
+        button.setCheckable(checked)
+        button.setAutoRaise(True)
+        button.clicked.connect(action)
+        self._tools.addWidget(button)
+        return button
+
+    def set_subject(self, subject: Subject) -> None:
+        """Say what is shown, and offer the other trials, rails and segments."""
+        trace = subject.trace
+        self._title.setText(visible(subject.title))
+        self._labels.set_labels(subject.labels)
+        facts = [quantity(trace.duration_s, "s"), f"at {quantity(trace.sample_hz, 'Hz')}"]
+        if not trace.has_sync:
+            facts.append("no SYNC")
+        if trace.gaps:
+            facts.append(f"{len(trace.gaps)} gaps")
+        if subject.session is None:
+            facts.append(trace.origin)
+        self._facts.setText(visible(", ".join(facts)))
+        rails = list(subject.rails)
+        self._offer(
+            self.trial, [f"trial {n}" for n in subject.trials], subject.trials, subject.trial
+        )
+        self._offer(self.rail, [rail or "rail" for rail in rails], rails, subject.rail)
+        numbers = list(range(1, subject.segment_count + 1))
+        self._offer(self.segment, [f"segment {n}" for n in numbers], numbers, subject.segment)
+        self.set_enabled(True)
+
+    def set_enabled(self, enabled: bool) -> None:
+        """Let the tools be used, or not."""
+        for place in range(self._tools.count()):
+            item = self._tools.itemAt(place)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.setEnabled(enabled)
+
+    def _offer(self, combo: QComboBox, texts: list[str], values: object, now: object) -> None:
+        with QSignalBlocker(combo):
+            combo.clear()
+            for text, value in zip(texts, list(values), strict=True):  # type: ignore[call-overload]
+                combo.addItem(text, value)
+            combo.setCurrentIndex(max(combo.findData(now), 0))
+        combo.setVisible(combo.count() > 1)
+
+    def _combo(self, name: str, accessible: str) -> QComboBox:
+        combo = QComboBox()
+        combo.setObjectName(name)
+        combo.setAccessibleName(accessible)
+        combo.hide()
+        combo.currentIndexChanged.connect(lambda _: self._choose())
+        return combo
+
+    def _choose(self) -> None:
+        trial = self.trial.currentData()
+        segment = self.segment.currentData()
+        self.chosen.emit(trial or 1, self.rail.currentData() or "", segment or 1)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.addWidget(self._title)
+        first.addSpacing(8)
+        first.addWidget(self._labels)
+        first.addSpacing(8)
+        first.addWidget(self._facts)
+        first.addStretch(1)
+        for combo in (self.trial, self.rail, self.segment):
+            first.addWidget(combo)
+        second = QHBoxLayout()
+        second.addLayout(self._tools)
+        second.addStretch(1)
+        second.addWidget(self.readout)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 2)
+        layout.setSpacing(2)
+        layout.addLayout(first)
+        layout.addLayout(second)

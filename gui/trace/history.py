@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Undo and redo of a state that is one frozen value."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+State = TypeVar("State")
+
+#: So many steps back.
+_DEPTH = 200
+
+
+class History(Generic[State]):
+    """The state at hand, those before it, and those that were undone."""
+
+    def __init__(self, state: State) -> None:
+        self.now = state
+        self._before: list[State] = []
+        self._undone: list[State] = []
+
+    @property
+    def can_undo(self) -> bool:
+        """Return whether there is a state before."""
+        return bool(self._before)
+
+    @property
+    def can_redo(self) -> bool:
+        """Return whether something was undone."""
+        return bool(self._undone)
+
+    def do(self, state: State) -> None:
+        """Take another state; what was undone is forgotten."""
+        if state == self.now:
+            return
+        self._before.append(self.now)
+        del self._before[:-_DEPTH]
+        self._undone.clear()
+        self.now = state
+
+    def begin(self) -> None:
+        """Begin a step of many changes, as a drag is: one undo goes back to here."""
+        self._before.append(self.now)
+        del self._before[:-_DEPTH]
+        self._undone.clear()
+
+    def revise(self, state: State) -> None:
+        """Take another state in the place of this one, which is no step of its own."""
+        self.now = state
+
+    def undo(self) -> bool:
+        """Go a step back; return whether there was one."""
+        while self._before and self._before[-1] == self.now:
+            self._before.pop()
+        if not self._before:
+            return False
+        self._undone.append(self.now)
+        self.now = self._before.pop()
+        return True
+
+    def redo(self) -> bool:
+        """Take back an undo; return whether there was one."""
+        if not self._undone:
+            return False
+        self._before.append(self.now)
+        self.now = self._undone.pop()
+        return True

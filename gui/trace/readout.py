@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics as texts: what the panel shows, and what is copied."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rig.api.statistics import SignalStatistics, TraceStatistics
+from rig.units import quantity, scale
+
+HEADS = ("mean", "std", "rms", "min", "max", "p-p")
+_SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the panel: what it is of, and a text for each of HEADS."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+def lines(found: TraceStatistics) -> tuple[Line, ...]:
+    """Return a line a signal that the trace has."""
+    return tuple(
+        Line(name, tuple(_five(value, unit) for value in _values(one)))
+        for name, unit, one in _signals(found)
+    )
+
+
+def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
+    """Return what the stretch amounts to: names and texts, the energy first."""
+    energy = _with_u(found.energy_j, found.energy_u_j, "J")
+    span_s = found.span_s
+    rows = [
+        ("energy", energy),
+        ("span", f"{_five(span_s, 's')}"),
+        ("samples", f"{found.count:,}".replace(",", " ")),
+        ("lost", f"{found.lost:,}".replace(",", " ")),
+    ]
+    if found.current is not None:
+        rows.insert(1, ("charge", _with_u(found.charge_c, found.charge_u_c, "C")))
+    return tuple(rows)
+
+
+def copied(found: TraceStatistics, name: str) -> str:
+    """Return all numbers as lines with tabs, in SI units with all digits, for a table."""
+    rows = [
+        ("stretch", name, ""),
+        ("start", repr(found.start_s), "s"),
+        ("stop", repr(found.stop_s), "s"),
+        ("span", repr(found.span_s), "s"),
+        ("samples", str(found.count), ""),
+        ("lost samples", str(found.lost), ""),
+        ("energy", _exact(found.energy_j), "J"),
+        ("energy, standard uncertainty", _exact(found.energy_u_j), "J"),
+        ("charge", _exact(found.charge_c), "C"),
+        ("charge, standard uncertainty", _exact(found.charge_u_c), "C"),
+    ]
+    for signal, unit, one in _signals(found):
+        rows += [
+            (f"{signal} {head}", _exact(value), unit)
+            for head, value in zip(HEADS, _values(one), strict=True)
+        ]
+    if found.remark:
+        rows.append(("remark", found.remark, ""))
+    return "\n".join("\t".join(row).rstrip("\t") for row in rows)
+
+
+def _signals(found: TraceStatistics) -> Iterator[tuple[str, str, SignalStatistics]]:
+    for name, unit in _SIGNALS:
+        one = getattr(found, name)
+        if one is not None:
+            yield name, unit, one
+
+
+def _values(one: SignalStatistics) -> tuple[float, ...]:
+    return one.mean, one.std, one.rms, one.least, one.most, one.p2p
+
+
+def _with_u(value: float | None, u: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    return _five(value, unit) if u is None else _prefixed(value, unit, u)
+
+
+def _prefixed(value: float, unit: str, u: float) -> str:
+    # rig.units knows no coulombs: those of an ampere are written alike.
+    text = quantity(value, "A" if unit == "C" else unit, u)
+    return text[:-1] + "C" if unit == "C" else text
+
+
+def _five(value: float, unit: str) -> str:
+    if not math.isfinite(value):
+        return "-"
+    factor, name = scale(value, "A" if unit == "C" else unit)
+    name = name[:-1] + "C" if unit == "C" else name
+    return f"{value * factor:.5g} {name}"
+
+
+def _exact(value: float | None) -> str:
+    return "" if value is None or not math.isfinite(value) else repr(value)

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace screen by clicks and keys: windows, markers on edges, numbers, bad files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.trace.screen import TraceScreen
+    from gui.window import MainWindow
+
+
+@pytest.fixture
+def screen(window: MainWindow, qtbot: QtBot, virtual_session: Path) -> TraceScreen:
+    """The trace screen with the first trial of a session, its picture and its numbers there."""
+    window.shell.open_trace(virtual_session)
+    made: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: made.state is not None and made.idle(), timeout=10_000)
+    return made
+
+
+def _settled(qtbot: QtBot, screen: TraceScreen) -> None:
+    qtbot.waitUntil(screen.idle, timeout=10_000)
+
+
+def _windows(session: Path) -> list[dict[str, Any]]:
+    lines = (session / "trial-1" / "samples.jsonl").read_text("utf-8").splitlines()
+    return [window for line in lines for window in json.loads(line).get("windows", [])]
+
+
+def _key(qtbot: QtBot, screen: TraceScreen, key: str, shift: bool = False) -> None:
+    from PySide6.QtCore import Qt
+
+    held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    qtbot.keyClick(screen.stack, getattr(Qt.Key, f"Key_{key}"), held)
+
+
+def _drag(qtbot: QtBot, screen: TraceScreen, from_s: float, to_s: float, held: Any) -> None:
+    from PySide6.QtCore import QPoint, Qt
+
+    y = int(screen.stack.lanes.signals["power"].center().y())
+    begin, end = (QPoint(round(screen.stack.x_of(at_s)), y) for at_s in (from_s, to_s))
+    left = Qt.MouseButton.LeftButton
+    qtbot.mousePress(screen.stack, left, held, begin)
+    middle = (begin + end) / 2
+    for place in (middle, end):
+        _move(screen, place, held)
+    qtbot.mouseRelease(screen.stack, left, held, end)
+
+
+def _move(screen: TraceScreen, place: Any, held: Any) -> None:
+    """Move the mouse; QTest's own moves know no modifier."""
+    from PySide6.QtCore import QEvent, QPointF, Qt
+    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtWidgets import QApplication
+
+    at = QPointF(place)
+    whole = QPointF(screen.stack.mapToGlobal(place))
+    left = Qt.MouseButton.LeftButton
+    event = QMouseEvent(QEvent.Type.MouseMove, at, whole, Qt.MouseButton.NoButton, left, held)
+    QApplication.sendEvent(screen.stack, event)
+
+
+def test_a_dual_marker_on_a_windows_edges_has_the_energy_of_the_results(
+    screen: TraceScreen, qtbot: QtBot, virtual_session: Path
+) -> None:
+    from PySide6.QtCore import Qt
+
+    window = _windows(virtual_session)[2]
+    start_s, stop_s = window["start_s"], window["stop_s"]
+    state = screen.state
+    assert state is not None
+    state.set_view(state.view.on(start_s, stop_s, 0.4))
+    _settled(qtbot, screen)
+    off_s = 3 * state.view.span_s / screen.stack.lanes.time.width()
+    _drag(qtbot, screen, start_s + off_s, stop_s - off_s, Qt.KeyboardModifier.ShiftModifier)
+    _settled(qtbot, screen)
+    mark = state.markers.chosen
+    assert mark is not None
+    assert mark.span == (start_s, stop_s)
+    found = screen.statistics.selection
+    assert found is not None
+    assert found.energy_j == pytest.approx(window["energy_j"], rel=1e-9)
+    assert found.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-6)
+    assert found.lost == 0
+    label = screen.statistics.selection_box.headline["energy"]
+    assert "±" in label.text()
+
+
+def test_markers_are_placed_freely_with_alt(
+    screen: TraceScreen, qtbot: QtBot, virtual_session: Path
+) -> None:
+    from PySide6.QtCore import Qt
+
+    window = _windows(virtual_session)[2]
+    state = screen.state
+    assert state is not None
+    state.set_view(state.view.on(window["start_s"], window["stop_s"], 0.4))
+    _settled(qtbot, screen)
+    off_s = 3 * state.view.span_s / screen.stack.lanes.time.width()
+    held = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
+    _drag(qtbot, screen, window["start_s"] + off_s, window["stop_s"], held)
+    mark = state.markers.chosen
+    assert mark is not None
+    assert mark.b_s != window["stop_s"]
+
+
+def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
+    state = screen.state
+    assert state is not None
+    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    span = state.subject.spans[place]
+    screen.windows.table.selectRow(place)
+    assert state.view.start_s < span.start_s < span.stop_s < state.view.stop_s
+    assert state.view.span_s < 1.5 * (span.stop_s - span.start_s)
+    _key(qtbot, screen, "D")
+    mark = state.markers.chosen
+    assert mark is not None
+    assert mark.span == (span.start_s, span.stop_s)
+    _settled(qtbot, screen)
+    found = screen.statistics.selection
+    assert found is not None
+    assert found.energy_j == span.energy_j
+
+
+def test_keys_place_select_move_undo_and_delete_markers(screen: TraceScreen, qtbot: QtBot) -> None:
+    from PySide6.QtCore import Qt
+
+    state = screen.state
+    assert state is not None
+    _key(qtbot, screen, "S")
+    _key(qtbot, screen, "D")
+    assert [mark.is_dual for mark in state.markers.marks] == [False, True]
+    _key(qtbot, screen, "1")
+    assert state.markers.selected == 1
+    before = state.markers.marks[0].a_s
+    _key(qtbot, screen, "F")
+    edge = state.subject.trace.next_edge(before)
+    assert edge is not None
+    assert state.markers.marks[0].a_s == edge.at_s
+    qtbot.keyClick(screen.stack, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert state.markers.marks[0].a_s == before
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(screen.stack, Qt.Key.Key_Z, both)
+    assert state.markers.marks[0].a_s == edge.at_s
+    _key(qtbot, screen, "Delete")
+    assert [mark.number for mark in state.markers.marks] == [2]
+    _key(qtbot, screen, "Delete")
+    assert state.markers.marks == ()
+    qtbot.keyClick(screen.stack, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert [mark.number for mark in state.markers.marks] == [2]
+
+
+def test_keys_zoom_pan_and_show_all(screen: TraceScreen, qtbot: QtBot) -> None:
+    state = screen.state
+    assert state is not None
+    whole = state.view
+    _key(qtbot, screen, "Plus")
+    closer = state.view
+    assert closer.span_s < whole.span_s
+    _key(qtbot, screen, "Right")
+    assert state.view.start_s > closer.start_s
+    assert state.view.span_s == pytest.approx(closer.span_s)
+    _key(qtbot, screen, "Minus")
+    _key(qtbot, screen, "Asterisk", shift=True)
+    assert state.view == whole
+
+
+def test_the_dt_is_typed_exactly_and_nonsense_is_a_notice(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
+    from PySide6.QtCore import Qt
+
+    state = screen.state
+    assert state is not None
+    _key(qtbot, screen, "D")
+    screen.tabs.setCurrentWidget(screen.markers)
+    panel = screen.markers
+    panel.dt.selectAll()
+    qtbot.keyClicks(panel.dt, "12.5 ms")
+    qtbot.keyClick(panel.dt, Qt.Key.Key_Return)
+    mark = state.markers.chosen
+    assert mark is not None
+    assert mark.dt_s == pytest.approx(12.5e-3, rel=1e-9)
+    assert panel.rate.text() == "80 Hz"
+    panel.a.selectAll()
+    qtbot.keyClicks(panel.a, "soon")
+    qtbot.keyClick(panel.a, Qt.Key.Key_Return)
+    assert "no number" in panel.notice.text
+
+
+def test_the_numbers_are_copied_with_all_digits(
+    screen: TraceScreen, qtbot: QtBot, virtual_session: Path
+) -> None:
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QGuiApplication
+
+    state = screen.state
+    assert state is not None
+    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    screen.windows.table.selectRow(place)
+    _settled(qtbot, screen)
+    qtbot.keyClick(screen.stack, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    rows = dict(line.split("\t")[:2] for line in QGuiApplication.clipboard().text().splitlines())
+    assert float(rows["energy"]) == _windows(virtual_session)[0]["energy_j"]
+    assert rows["lost samples"] == "0"
+
+
+def test_the_statistics_of_the_view_are_those_of_the_engine(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
+    state = screen.state
+    assert state is not None
+    state.set_view(state.view.on(0.05, 0.15, 0.0))
+    _settled(qtbot, screen)
+    found = screen.statistics.view
+    assert found is not None
+    expected = state.subject.trace.statistics(state.view.start_s, state.view.stop_s)
+    assert found == expected
+    mean_a = state.subject.trace.current(state.view.start_s, state.view.stop_s).mean()
+    assert found.current is not None
+    assert found.current.mean == pytest.approx(mean_a, rel=1e-3)
+
+
+def test_l_shows_logarithmic_axes_and_question_mark_the_keys(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
+    state = screen.state
+    assert state is not None
+    _key(qtbot, screen, "L")
+    assert state.scales["power"].logarithmic
+    frames = screen.stack.frames
+    screen.stack.repaint()
+    assert screen.stack.frames == frames + 1
+    _key(qtbot, screen, "Question", shift=True)
+    assert screen.sheet.isVisible()
+    _key(qtbot, screen, "Escape")
+    assert not screen.sheet.isVisible()
+
+
+def test_another_trial_is_chosen_and_the_span_asked_for_is_shown(
+    screen: TraceScreen, window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    screen.header.trial.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
+    window.shell.open_trace(virtual_session, 3, "", (0.1, 0.2))
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 3)
+    state = screen.state
+    assert state is not None
+    assert state.view.start_s < 0.1 < 0.2 < state.view.stop_s
+    assert state.selection is not None
+    assert (state.selection.start_s, state.selection.stop_s) == (0.1, 0.2)
+
+
+def _no_jls(path: Path) -> None:
+    path.write_text("this is no trace\n", "utf-8")
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(b"jlsfmt\r\n \n \x1a  \xb2\x1c")
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "make"), [("notes.txt", _no_jls), ("cut.jls", _cut), ("empty.jls", _empty)]
+)
+def test_a_file_that_is_no_trace_is_a_notice(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / name
+    make(path)
+    window.shell.open_trace(path)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: bool(screen.notice.text), timeout=10_000)
+    assert name in screen.notice.text
+    assert "try:" in screen.notice.text
+    assert "Traceback" not in screen.notice.text
+    assert "fault of the rig" not in screen.notice.text
+
+
+def test_a_trace_that_is_cut_off_opens_with_what_it_has(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, virtual_session: Path
+) -> None:
+    whole = (virtual_session / "trial-1" / "trace.jls").read_bytes()
+    path = tmp_path / "cut.jls"
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    window.shell.open_trace(path)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None or bool(screen.notice.text), timeout=20_000)
+    if screen.state is None:
+        assert "try:" in screen.notice.text
+        assert "fault of the rig" not in screen.notice.text
+    else:
+        assert any("not closed" in row.detail for row in screen.problems.table.rows)
+
+
+def test_a_table_of_another_program_opens(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"{k / 1000:.3f},{0.01 + (k % 10) * 1e-4:.6f},3.3" for k in range(2000)]
+    path.write_text("\n".join(["time (s),current (A),voltage (V)", *rows]) + "\n", "utf-8")
+    window.shell.open_trace(path)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
+    assert screen.statistics.view.count == 2000
+    assert screen.statistics.view.current.mean == pytest.approx(0.01045, rel=1e-4)
