@@ -223,7 +223,9 @@ class MainWindow(QMainWindow):
         keys = {f"Ctrl+{number}": name for number, name in enumerate(_PLACES, start=1)}
         keys |= {"F1": "keys", "Ctrl+Shift+A": "about"}
         for key, name in keys.items():
-            QShortcut(QKeySequence(key), self).activated.connect(lambda name=name: self.go(name))
+            QShortcut(QKeySequence(key), self).activated.connect(
+                lambda name=name: self._go_into(name)
+            )
         others = {
             "Ctrl+Shift+T": self._change_theme,
             "Ctrl+O": self._path_bar.ask,
@@ -231,6 +233,15 @@ class MainWindow(QMainWindow):
         }
         for key, action in others.items():
             QShortcut(QKeySequence(key), self).activated.connect(action)
+
+    def _go_into(self, name: str) -> None:
+        """Show a screen, and put the keyboard into it."""
+        self.go(name)
+        screen = self._screens[name]
+        focused = self.focusWidget()
+        if focused is None or not screen.isAncestorOf(focused):
+            screen.setFocus()
+            screen.focusNextChild()
 
     def _change_theme(self) -> None:
         name = LIGHT.name if self.shell.theme is DARK else DARK.name

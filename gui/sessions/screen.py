@@ -1,10 +1,362 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions screen."""
+"""The sessions screen: the list, one session beside it, or two compared."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
 from gui.screen import Screen
+from gui.sessions.compare_panel import ComparePanel
+from gui.sessions.delete_bar import UndoBar
+from gui.sessions.detail import DetailPanel
+from gui.sessions.rows import COLUMNS
+from gui.shell import Shell
+from gui.widgets.notice import Notice
+from gui.widgets.path_field import PathField
+from gui.widgets.table import Table
+from gui.worker import Worker
+from rig.api import listing, removal, tags
+from rig.api.comparison import SessionComparison, compare
+from rig.api.listing import Listed, Listing
+from rig.api.session import Session, open_session
+from rig.check.check import Check, check
+from rig.cli.report import write
+from rig.cli.terminal import visible
+
+#: A list of a thousand sessions costs 50 ms to look at again, in the background.
+_LOOK_MS = 4000
+_ROOT = "sessions"
+#: The list's share of the width beside a comparison.
+_LIST_BESIDE = 0.25
 
 
 class SessionsScreen(Screen):
-    """The sessions screen."""
+    """All sessions of a folder."""
+
+    KEYS: ClassVar = (
+        ("Ctrl+F", "search"),
+        ("Enter", "open the session at hand"),
+        ("Shift+Up, Shift+Down", "choose a second session: both are compared"),
+        ("Ctrl+K", "check the session: every number again, from the raw files"),
+        ("Delete", "take sessions away, to the trash or for good"),
+        ("F5", "look again"),
+        ("Ctrl+C", "copy the list, the comparison, what changed"),
+    )
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        # Checks take long: what the other screens read must not wait for them.
+        self._slow = Worker(self, "rig-gui-sessions")
+        self._listing = Listing(shell.memory.get("sessions", _ROOT))
+        self._rows: list[Listed] = []
+        self._swapped = False
+        #: Widths of list and side while one session is shown; a comparison needs more.
+        self._widths: list[int] = []
+        self._timer = QTimer(self)
+        self._timer.setInterval(_LOOK_MS)
+        self._timer.timeout.connect(self.look)
+        self._notice = Notice()
+        self._root = PathField("sessions-root", "Folder of sessions", "folder of sessions")
+        self._root.setText(str(self._listing.root))
+        self._root.given.connect(self._take_root)
+        self._search = QLineEdit()
+        self._search.setObjectName("sessions-search")
+        self._search.setAccessibleName("Search sessions")
+        self._search.setPlaceholderText(
+            "search: words, #tag, status:killed, verdict:false, -without"
+        )
+        self._search.setClearButtonEnabled(True)
+        self._search.textChanged.connect(self._filter)
+        self._summary = QLabel()
+        self._summary.setObjectName("sessions-summary")
+        self._summary.setProperty("role", "muted")
+        self.table = Table(COLUMNS, "sessions")
+        self.table.setAccessibleName("Sessions")
+        self.table.activated.connect(lambda index: self._open())
+        self.table.selectionModel().selectionChanged.connect(self._selected)
+        self._undo = UndoBar()
+        self.detail = DetailPanel(shell.theme)
+        self.compared = ComparePanel()
+        self._hint = QLabel()
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._side = QStackedWidget()
+        self._connect()
+        self._lay_out()
+
+    def enter(self) -> None:
+        """Look at the folder, and go on looking while the screen is shown."""
+        self.look()
+        self._timer.start()
+
+    def leave(self) -> None:
+        """Look no more."""
+        self._timer.stop()
+
+    def close_down(self) -> bool:
+        """End the thread of checks."""
+        self._timer.stop()
+        self._slow.close_down()
+        return True
+
+    def show_session(self, session: Session) -> None:
+        """Choose the session that was opened, where the list has it."""
+        if self.isVisible():
+            self._choose([session.path])
+
+    def look(self) -> None:
+        """Read the folder again, in the background."""
+        found = self._listing
+        self.shell.worker.do(
+            lambda: (found, found.rows()), self._take_rows, self._notice.show_error, key="sessions"
+        )
+
+    def _take_rows(self, taken: tuple[Listing, list[Listed]]) -> None:
+        found, rows = taken
+        if found is not self._listing:
+            return
+        if found.fault:
+            self._notice.show_text(found.fault, "warning")
+        if rows != self._rows or not self.table.rows:
+            self._rows = rows
+            self._filter()
+
+    def _filter(self) -> None:
+        kept = [row.path for row in self.table.selected()]
+        rows = listing.search(self._rows, self._search.text())
+        self.table.set_rows(rows)
+        told = listing.summary(rows)
+        if not self._rows:
+            told = f"no sessions in {self._listing.root}: run a bench, or name another folder"
+        self._summary.setText(visible(told))
+        self._choose(kept)
+
+    def _choose(self, paths: Sequence[Path]) -> None:
+        wanted = [row for row in self.table.rows if row.path in paths]
+        if wanted:
+            self.table.choose_all(wanted)
+        elif self.table.rows:
+            self.table.choose(self.table.rows[0])
+        else:
+            self._selected()
+
+    def _take_root(self, path: Path) -> None:
+        self._notice.clear()
+        if not path.is_dir():
+            self._notice.show_text(f"{path} is no folder")
+            return
+        self.shell.memory.set("sessions", str(path))
+        self._listing = Listing(path)
+        self._rows = []
+        self.look()
+
+    def _selected(self) -> None:
+        rows = self.table.selected()
+        if len(rows) == 2:
+            self._compare()
+        elif rows:
+            self.detail.show_row(rows[-1])
+            self._show_side(self.detail)
+        else:
+            self._show_side(self._hint)
+
+    def _compare(self) -> None:
+        # The older one is A, until they are swapped.
+        rows = sorted(self.table.selected(), key=lambda row: row.created_utc)
+        if self._swapped:
+            rows.reverse()
+        first, second = rows
+        shown = self.compared.found
+        self._show_side(self.compared)
+        if shown and (shown.first.path, shown.second.path) == (first.path, second.path):
+            return
+        self.compared.show_waiting(first.name, second.name)
+        self.shell.worker.do(
+            lambda: compare(open_session(first.path), open_session(second.path)),
+            self._take_comparison,
+            self.compared.notice.show_error,
+            key="compare",
+        )
+
+    def _show_side(self, panel: QWidget) -> None:
+        """Show a panel beside the list; a comparison takes most of the width."""
+        wide = panel is self.compared
+        if wide and not self._widths:
+            self._widths = self._split.sizes()
+            whole = sum(self._widths)
+            self._split.setSizes([round(_LIST_BESIDE * whole), round((1 - _LIST_BESIDE) * whole)])
+        elif not wide and self._widths:
+            self._split.setSizes(self._widths)
+            self._widths = []
+        self._side.setCurrentWidget(panel)
+
+    def _take_comparison(self, found: SessionComparison) -> None:
+        chosen = {row.path for row in self.table.selected()}
+        if chosen == {found.first.path, found.second.path}:
+            self.compared.show_comparison(found)
+
+    def _swap(self) -> None:
+        self._swapped = not self._swapped
+        self._compare()
+
+    def _open(self, row: Listed | None = None) -> None:
+        for each in [row] if row is not None else self.table.selected()[-1:]:
+            self.shell.open_session(each.path)
+            self.shell.go("trials")
+
+    def _resume(self, row: Listed) -> None:
+        self.shell.open_session(row.path)
+        self.shell.go("run")
+
+    def _check(self, row: Listed | None = None) -> None:
+        for each in [row] if row is not None else self.table.selected()[-1:]:
+            self.detail.notice.clear()
+            self.detail.set_busy("checking: every number again, from the raw files ...")
+
+            def take(checked: Check, each: Listed = each) -> None:
+                self.detail.show_check(each, checked)
+
+            self._slow.do(partial(check, each.path), take, self._failed, key="check")
+
+    def _report(self, row: Listed) -> None:
+        self.detail.notice.clear()
+        self.detail.set_busy("writing the report ...")
+        self._slow.do(
+            lambda: write(row.path),
+            lambda path: self.detail.show_report(row, path),
+            self._failed,
+            key="report",
+        )
+
+    def _failed(self, error: BaseException) -> None:
+        self.detail.set_busy("")
+        self.detail.notice.show_error(error)
+
+    def _tag(self, row: Listed, text: str) -> None:
+        self.shell.worker.do(
+            lambda: tags.write(row.path, text), lambda kept: self.look(), self._failed
+        )
+
+    def _ask_delete(self) -> None:
+        rows = [row for row in self.table.selected() if row.status != listing.RUNNING]
+        if rows:
+            self._show_side(self.detail)
+            self.detail.show_row(rows[-1])
+            self.detail.question.ask(rows)
+
+    def _take_away(
+        self, rows: Sequence[Listed], how: Callable[[Path], object], done: Callable[[], None]
+    ) -> None:
+        moved: list[Path] = []
+
+        def work() -> list[Path]:
+            for row in rows:
+                place = how(row.path)
+                moved.extend([place] if isinstance(place, Path) else [])
+            return moved
+
+        def say(paths: list[Path]) -> None:
+            done()
+            if paths:
+                self._undo.say(paths)
+            self.look()
+
+        def fail(error: BaseException) -> None:
+            self._failed(error)
+            self.look()
+
+        self.shell.worker.do(work, say, fail)
+
+    def _restore(self, paths: Sequence[Path]) -> None:
+        self.shell.worker.do(
+            lambda: [removal.restore(path) for path in paths],
+            lambda back: self.look(),
+            self._failed,
+        )
+
+    def _connect(self) -> None:
+        detail = self.detail
+        detail.asked_open.connect(self._open)
+        detail.asked_resume.connect(self._resume)
+        detail.asked_check.connect(self._check)
+        detail.asked_report.connect(self._report)
+        detail.tagged.connect(self._tag)
+        question = detail.question
+        question.asked_trash.connect(
+            lambda rows: self._take_away(rows, removal.to_trash, lambda: None)
+        )
+        question.asked_delete.connect(
+            lambda rows: self._take_away(
+                rows, removal.delete, lambda: self.shell.say(f"{len(rows)} deleted for good")
+            )
+        )
+        self._undo.asked_back.connect(self._restore)
+        self.compared.asked_swap.connect(self._swap)
+        self.shell.themes.changed.connect(detail.show_theme)
+        actions = {
+            "Ctrl+F": self._search.setFocus,
+            "F5": self.look,
+            "Ctrl+K": self._check,
+        }
+        for key, action in actions.items():
+            # Of a screen that is hidden Qt hears no keys.
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.activated.connect(lambda action=action: action())
+        delete = QShortcut(QKeySequence("Delete"), self.table)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.activated.connect(self._ask_delete)
+
+    def _lay_out(self) -> None:
+        title = QLabel("Sessions")
+        title.setProperty("role", "title")
+        again = QPushButton("&Look again")
+        again.setObjectName("sessions-look")
+        again.setAccessibleName("Look again")
+        again.setToolTip("F5")
+        again.clicked.connect(self.look)
+        top = QHBoxLayout()
+        top.addWidget(title)
+        top.addSpacing(12)
+        top.addWidget(self._search, 3)
+        top.addWidget(self._root, 2)
+        top.addWidget(again)
+        hint = self._hint
+        hint.setText("Choose a session; with Shift or Ctrl a second one, to compare them.")
+        hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        hint.setWordWrap(True)
+        hint.setProperty("role", "muted")
+        for widget in (hint, self.detail, self.compared):
+            self._side.addWidget(widget)
+        left = QWidget()
+        under = QVBoxLayout(left)
+        under.setContentsMargins(0, 0, 0, 0)
+        under.addWidget(self.table, 1)
+        under.addWidget(self._undo)
+        under.addWidget(self._summary)
+        split = self._split
+        split.setObjectName("sessions-split")
+        split.addWidget(left)
+        split.addWidget(self._side)
+        split.setSizes([760, 560])
+        split.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 10)
+        column.setSpacing(10)
+        column.addLayout(top)
+        column.addWidget(self._notice)
+        column.addWidget(split, 1)

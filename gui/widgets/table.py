@@ -163,6 +163,17 @@ class Table(QTableView):
         )
         self.scrollTo(index)
 
+    def choose_all(self, rows: Sequence[Any]) -> None:
+        """Select just these rows; the last of them is at hand."""
+        model = self.selectionModel()
+        model.clearSelection()
+        for row in rows:
+            source = self._rows.index(self._rows.rows.index(row), 0)
+            model.setCurrentIndex(
+                self._sorted.mapFromSource(source),
+                QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows,
+            )
+
     def text(self) -> str:
         """Return the selected rows, or all where none is, with their heads, as lines with tabs."""
         indexes = self._selected() or [

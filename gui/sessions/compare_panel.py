@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sessions beside the list: metrics with the difference, and what differs in their making."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.widgets.labels import Labels
+from gui.widgets.notice import Notice
+from gui.widgets.table import Column, Table
+from rig.api.comparison import MetricPair, Outcome, SessionComparison, counts
+from rig.api.comparison_text import difference_text, spread_text, value_text
+from rig.api.provenance_changes import Change
+from rig.cli.terminal import visible
+from rig.model.metric import Prominence
+
+_COLOURS = {
+    Outcome.IF_UNCHANGED: "warn",
+    Outcome.UNKNOWN: "muted",
+    Outcome.NOT_SHOWN: "muted",
+    Outcome.EQUAL: "muted",
+}
+
+
+def _colour(pair: MetricPair) -> str:
+    if pair.outcome is Outcome.DIFFERS:
+        return {True: "ok", False: "bad", None: "text"}[pair.better]
+    return _COLOURS.get(pair.outcome, "")
+
+
+def _size(value: float | None) -> float:
+    return abs(value) if value is not None else -1.0
+
+
+_METRICS = (
+    Column("metric", lambda pair: pair.name),
+    Column("A", lambda pair: value_text(pair, pair.first), right=True),
+    Column("B", lambda pair: value_text(pair, pair.second), right=True),
+    Column("B - A", difference_text, lambda pair: _size(pair.relative), right=True),
+    Column(
+        "± 95 %",
+        lambda pair: spread_text(pair, pair.apart),
+        right=True,
+        tip="as if the sessions had nothing in common",
+    ),
+    Column(
+        "± if unchanged",
+        lambda pair: spread_text(pair, pair.shared) if pair.shared_parts else "",
+        right=True,
+        tip="as if the instrument that both used had not changed at all",
+    ),
+    Column("outcome", lambda pair: pair.outcome.value, colour=_colour),
+)
+_SHARED_COLUMN = 5
+_CHANGES = (
+    Column("what differs", lambda change: change.path),
+    Column("A", lambda change: change.before),
+    Column("B", lambda change: change.after),
+)
+
+
+class ComparePanel(QWidget):
+    """A comparison; `asked_swap` is emitted when A and B are to change places."""
+
+    asked_swap = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: SessionComparison | None = None
+        self.notice = Notice()
+        self._title = QLabel("Compare")
+        self._title.setProperty("role", "heading")
+        self._names = _text("compare-names", "The two sessions")
+        self._notes = _text("compare-notes", "Notes on the comparison")
+        self._notes.setProperty("role", "muted")
+        self._counts = _text("compare-counts", "Outcomes")
+        self._labels = Labels()
+        self._details = QCheckBox("&Details and ordinary changes too")
+        self._details.setObjectName("compare-details")
+        self._details.setAccessibleName("Show details and ordinary changes too")
+        self._details.toggled.connect(self._show)
+        swap = QPushButton("&Swap A and B")
+        swap.setObjectName("compare-swap")
+        swap.setAccessibleName("Swap A and B")
+        swap.clicked.connect(self.asked_swap)
+        self.metrics = Table(_METRICS, "compare-metrics")
+        self.changes = Table(_CHANGES, "compare-changes")
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setObjectName("compare-split")
+        split.addWidget(self.metrics)
+        split.addWidget(self.changes)
+        split.setSizes([600, 300])
+        row = QHBoxLayout()
+        row.addWidget(self._title)
+        row.addStretch(1)
+        row.addWidget(self._details)
+        row.addWidget(swap)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(8)
+        column.addLayout(row)
+        for widget in (self.notice, self._names, self._labels, self._notes, self._counts):
+            column.addWidget(widget)
+        column.addWidget(split, 1)
+
+    @property
+    def found(self) -> SessionComparison | None:
+        """Return the comparison that is shown."""
+        return self._found
+
+    def show_waiting(self, first: str, second: str) -> None:
+        """Say which sessions are being compared."""
+        self.notice.clear()
+        self._found = None
+        self._names.setText(visible(f"A  {first}\nB  {second}"))
+        self._labels.set_labels(())
+        self._notes.setText("...")
+        self._counts.setText("")
+        self.metrics.set_rows([])
+        self.changes.set_rows([])
+
+    def show_comparison(self, found: SessionComparison) -> None:
+        """Show a comparison."""
+        self._found = found
+        labels = dict.fromkeys((*found.first.labels, *found.second.labels))
+        self._labels.set_labels(tuple(labels))
+        self._show()
+
+    def _show(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        self._notes.setText(visible("\n".join(found.notes)))
+        self._notes.setVisible(bool(found.notes))
+        told = [f"{count} {outcome.value}" for outcome, count in counts(found.metrics).items()]
+        self._counts.setText(f"{len(found.metrics)} metrics: {', '.join(told)}" if told else "")
+        whole = self._details.isChecked()
+        self.metrics.set_rows([pair for pair in found.metrics if whole or _is_main(pair)])
+        self.metrics.setColumnHidden(_SHARED_COLUMN, not found.shared_rails)
+        changed: list[Change] = [one for one in found.changes if whole or not one.ordinary]
+        self.changes.set_rows(changed)
+
+
+def _is_main(pair: MetricPair) -> bool:
+    rows = [row for row in (pair.first, pair.second) if row is not None]
+    return any(row.prominence is not Prominence.DETAIL for row in rows)
+
+
+def _text(name: str, said: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setAccessibleName(said)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label

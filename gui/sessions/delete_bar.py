@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The question before sessions are taken away, in the place of the buttons; and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+
+from rig.api.listing import Listed
+from rig.cli.terminal import visible
+from rig.units import bytes_text
+
+
+class DeleteBar(QFrame):
+    """The question; `asked_trash` and `asked_delete` are emitted with the rows."""
+
+    asked_trash = Signal(object)
+    asked_delete = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("delete-bar")
+        self._rows: tuple[Listed, ...] = ()
+        self._text = _label()
+        good = _button("delete-for-good", "Delete for &good", self._delete)
+        good.setProperty("role", "danger")
+        self._keep = _button("delete-keep", "&Keep", self.hide)
+        row = QHBoxLayout()
+        row.addWidget(_button("delete-trash", "Move to &trash", self._to_trash))
+        row.addWidget(good)
+        row.addWidget(self._keep)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.addWidget(self._text)
+        column.addLayout(row)
+        self.hide()
+
+    def ask(self, rows: Sequence[Listed]) -> None:
+        """Ask whether sessions are to be taken away."""
+        self._rows = tuple(rows)
+        size = bytes_text(sum(row.size_b for row in rows))
+        what = rows[0].name if len(rows) == 1 else f"{len(rows)} sessions"
+        self._text.setText(visible(f"Take away {what} ({size})? From the trash it can come back."))
+        self.show()
+        self._keep.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Leave by Escape."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def _to_trash(self) -> None:
+        self.hide()
+        self.asked_trash.emit(self._rows)
+
+    def _delete(self) -> None:
+        self.hide()
+        self.asked_delete.emit(self._rows)
+
+
+class UndoBar(QFrame):
+    """Say what is in the trash; `asked_back` is emitted with the folders there."""
+
+    asked_back = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("undo-bar")
+        self._trashed: tuple[Path, ...] = ()
+        self._text = _label()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 2, 0, 2)
+        row.addWidget(self._text, 1)
+        row.addWidget(_button("delete-undo", "&Undo", self._bring_back))
+        row.addWidget(_button("delete-close", "Clos&e", self.hide))
+        self.hide()
+
+    def say(self, paths: Sequence[Path]) -> None:
+        """Say that sessions are in the trash, and offer the way back."""
+        self._trashed = tuple(paths)
+        what = f"{paths[0].name} is" if len(paths) == 1 else f"{len(paths)} sessions are"
+        self._text.setText(visible(f"{what} in the trash, {paths[0].parent}"))
+        self.show()
+
+    def _bring_back(self) -> None:
+        self.hide()
+        self.asked_back.emit(self._trashed)
+
+
+def _label() -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label
+
+
+def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text.replace("&", ""))
+    button.setAutoDefault(True)
+    button.clicked.connect(lambda checked=False: action())
+    return button

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One session beside the list: what is known of it, its tags, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QFormLayout,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sessions.delete_bar import DeleteBar
+from gui.sessions.rows import facts, outcome_colour
+from gui.theme import Theme
+from gui.widgets.labels import Labels
+from gui.widgets.notice import Notice
+from gui.widgets.table import Column, Table
+from rig.api.listing import RUNNING, Listed
+from rig.check.check import Check
+from rig.cli.terminal import visible
+from rig.model.finding import Finding
+
+_FINDINGS = (
+    Column(
+        "check",
+        lambda finding: "equal" if finding.ok else "differs",
+        lambda finding: finding.ok,
+        colour=lambda finding: "ok" if finding.ok else "bad",
+    ),
+    Column("what", lambda finding: finding.name),
+    Column("found", lambda finding: finding.detail),
+)
+
+
+class DetailPanel(QWidget):
+    """One session; each signal is emitted with its row."""
+
+    asked_open = Signal(object)
+    asked_check = Signal(object)
+    asked_report = Signal(object)
+    asked_resume = Signal(object)
+    #: The row and the text of the tags.
+    tagged = Signal(object, str)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._row: Listed | None = None
+        self._report: Path | None = None
+        self.notice = Notice()
+        self.question = DeleteBar()
+        self._name = _label("session-name", "Name of the session")
+        self._name.setProperty("role", "heading")
+        self._outcome = _label("session-outcome", "Outcome")
+        self._reason = _label("session-reason", "Reason")
+        self._labels = Labels()
+        self._facts = QFormLayout()
+        self._facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        self._facts.setHorizontalSpacing(14)
+        self._tags = QLineEdit()
+        self._tags.setObjectName("session-tags")
+        self._tags.setAccessibleName("Tags of the session")
+        self._tags.setPlaceholderText("tags, with blanks between; Enter keeps them")
+        self._tags.returnPressed.connect(self._tag)
+        self._findings = Table(_FINDINGS, "session-findings")
+        self._checked = _label("session-checked", "Outcome of the check")
+        self._buttons = self._new_buttons()
+        self._lay_out()
+
+    @property
+    def row(self) -> Listed | None:
+        """Return the session that is shown."""
+        return self._row
+
+    def show_row(self, row: Listed) -> None:
+        """Show a session; what was checked of another one goes."""
+        other = self._row is None or self._row.path != row.path
+        self._row = row
+        self._name.setText(visible(row.bench or row.name))
+        self._reason.setText(visible(row.reason))
+        self._reason.setVisible(bool(row.reason))
+        self._labels.set_labels(row.labels)
+        while self._facts.rowCount():
+            self._facts.removeRow(0)
+        for name, text in facts(row):
+            title = QLabel(name)
+            title.setProperty("role", "muted")
+            self._facts.addRow(title, _label(f"fact-{name}", name, visible(text)))
+        if other or not self._tags.hasFocus():
+            self._tags.setText(" ".join(row.tags))
+        if other:
+            self.notice.clear()
+            self.question.hide()
+            self._report = None
+            self._checked.hide()
+            self._findings.hide()
+        self._buttons["resume"].setEnabled(row.resumable)
+        self._buttons["delete"].setEnabled(row.status != RUNNING)
+        report = row.path / "report.html" if row.has_report else self._report
+        self._buttons["see-report"].setEnabled(report is not None)
+        self._report = report
+        self.show_theme(self._theme)
+
+    def show_theme(self, theme: Theme) -> None:
+        """Take the colours of another theme."""
+        self._theme = theme
+        if self._row is not None:
+            colour = getattr(theme, outcome_colour(self._row))
+            self._outcome.setText(self._row.outcome)
+            self._outcome.setStyleSheet(f"color: {colour}; font-weight: 600;")
+
+    def show_check(self, row: Listed, checked: Check) -> None:
+        """Show what a check found: what differs first."""
+        if self._row is None or self._row.path != row.path:
+            return
+        self.set_busy("")
+        good = sum(finding.ok for finding in checked.findings)
+        self._checked.setText(
+            f"Checked: {good} of {len(checked.findings)} equal, session {checked.status}"
+        )
+        self._checked.setVisible(True)
+        found: list[Finding] = sorted(checked.findings, key=lambda finding: finding.ok)
+        self._findings.set_rows(found)
+        self._findings.show()
+
+    def show_report(self, row: Listed, path: Path) -> None:
+        """Say where the report lies."""
+        if self._row is None or self._row.path != row.path:
+            return
+        self.set_busy("")
+        self._report = path
+        self._buttons["see-report"].setEnabled(True)
+        self.notice.show_text(f"the report is written: {path}", "note")
+
+    def set_busy(self, said: str) -> None:
+        """Say what is going on; empty where nothing is."""
+        for name in ("check", "report"):
+            self._buttons[name].setEnabled(not said)
+        self._checked.setText(said)
+        self._checked.setVisible(bool(said))
+
+    def _tag(self) -> None:
+        if self._row is not None:
+            self.tagged.emit(self._row, self._tags.text())
+
+    def _see_report(self) -> None:
+        if self._report is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._report)))
+
+    def _ask_delete(self) -> None:
+        if self._row is not None:
+            self.question.ask((self._row,))
+
+    def _emit(self, signal: object) -> None:
+        if self._row is not None:
+            signal.emit(self._row)  # type: ignore[attr-defined]
+
+    def _new_buttons(self) -> dict[str, QPushButton]:
+        actions: dict[str, tuple[str, str, Callable[[], None]]] = {
+            "open": ("&Open", "metrics and trials, trace", lambda: self._emit(self.asked_open)),
+            "resume": ("&Resume", "go on where it stopped", lambda: self._emit(self.asked_resume)),
+            "check": (
+                "Chec&k",
+                "recompute every number from the raw files",
+                lambda: self._emit(self.asked_check),
+            ),
+            "report": ("&Write report", "one HTML page", lambda: self._emit(self.asked_report)),
+            "see-report": ("See re&port", "in the browser", self._see_report),
+            "delete": ("&Delete ...", "to the trash, or for good", self._ask_delete),
+        }
+        found = {}
+        for name, (text, tip, action) in actions.items():
+            button = QPushButton(text)
+            button.setObjectName(f"session-{name}")
+            button.setAccessibleName(f"{text.replace('&', '').rstrip(' .')}: {tip}")
+            button.setToolTip(tip)
+            button.clicked.connect(lambda checked=False, action=action: action())
+            found[name] = button
+        found["open"].setProperty("role", "primary")
+        return found
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout()
+        for place, button in enumerate(self._buttons.values()):
+            grid.addWidget(button, place // 3, place % 3)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(9)
+        for widget in (self._name, self._outcome, self._reason, self._labels, self.notice):
+            column.addWidget(widget)
+        column.addLayout(grid)
+        column.addWidget(self.question)
+        column.addWidget(self._tags)
+        column.addLayout(self._facts)
+        column.addWidget(self._checked)
+        column.addWidget(self._findings, 3)
+        column.addStretch(1)
+
+
+def _label(name: str, said: str, text: str = "") -> QLabel:
+    label = QLabel(text)
+    label.setObjectName(name)
+    label.setAccessibleName(said)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    # By mouse only: a label is no stop of the Tab key.
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of the list in words and colours."""
+
+from __future__ import annotations
+
+from gui.widgets.table import Column
+from rig.api import listing
+from rig.api.listing import Listed
+from rig.units import bytes_text
+
+_COLOURS = {
+    "replicates": "ok",
+    "does not replicate": "bad",
+    listing.RUNNING: "accent",
+    "abort": "warn",
+    "fail": "bad",
+    listing.KILLED: "warn",
+    listing.UNREADABLE: "bad",
+}
+
+
+def outcome_colour(row: Listed) -> str:
+    """Return the name of the theme's colour for how a session stands."""
+    return _COLOURS.get(row.outcome, "muted")
+
+
+def when(row: Listed) -> str:
+    """Return "2026-11-22 18:28" (UTC) for the time at which a session was made."""
+    return row.created_utc[:16].replace("T", " ")
+
+
+def trials(row: Listed) -> str:
+    """Return "3 of 5"; empty where it is not known."""
+    return f"{row.trials} of {row.trials_due}" if row.trials_due else ""
+
+
+COLUMNS = (
+    Column("made (UTC)", when, lambda row: row.created_utc),
+    Column("bench", lambda row: row.bench or row.name),
+    Column("outcome", lambda row: row.outcome, colour=outcome_colour),
+    Column("trials", trials, lambda row: row.trials, right=True),
+    Column("tags", lambda row: " ".join(row.tags), colour=lambda row: "accent"),
+    Column("task", lambda row: row.task),
+    Column("scenario", lambda row: row.scenario),
+    Column("device", lambda row: row.device),
+    Column("size", lambda row: bytes_text(row.size_b), lambda row: row.size_b, right=True),
+    Column("labels", lambda row: ", ".join(row.labels), colour=lambda row: "muted"),
+)
+
+
+def facts(row: Listed) -> list[tuple[str, str]]:
+    """Return what is known of a session, as names and texts."""
+    found = [
+        ("task", row.task),
+        ("scenario", row.scenario),
+        ("device", row.device),
+        ("monitors", row.monitors),
+        ("made (UTC)", row.created_utc.replace("T", " ").rstrip("Z")),
+        ("trials", trials(row)),
+        ("problems", str(row.problems) if row.trials else ""),
+        ("size", bytes_text(row.size_b)),
+        ("folder", str(row.path)),
+    ]
+    return [(name, text) for name, text in found if text]
