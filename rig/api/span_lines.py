@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,17 @@ import numpy as np
 
 from rig.api.spans import CROSSING, IDLE, NONE, SAMPLE, STREAM, WARM_UP, Spans
 from rig.errors import DataError
+from rig.kinds import registry as kinds
+from rig.model.step_record import StepRecord
+from rig.model.steps import Idle, Query
 from rig.results.document import TrialResult
-from rig.store.segments import segments
-from rig.store.session_folder import COMPLETIONS, SAMPLES, SessionFolder, read_lines
+from rig.store import sample_lines
+from rig.store.sample_lines import TrialLines, WindowLine
+from rig.store.segments import counted
+from rig.store.session_folder import SessionFolder
+from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.timebase.timebase import Timebase
 
-Lines = Sequence[dict[str, Any]]
 _Row = tuple[int, str, float, float, int, int, int, float, float, float, int]
 
 
@@ -32,12 +36,15 @@ def of_trial(
     try:
         phases = [str(name) for name in provenance["task"]["phases"]]
         rails = list(provenance["monitors"])
-    except (KeyError, TypeError) as error:
+        clock = provenance["sut"].get("clock", "")
+    except (KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{folder.path} says nothing of its phases and monitors", evidence=repr(error)
         ) from error
-    # Of later segments the results have no time base: their warm-up queries have no place.
-    base = result.timebase if result is not None and segment == 1 else None
+    # Of later segments the results have no time base, and marks of a device without a clock have
+    # no ticks: their warm-up queries have no place.
+    timed = result is not None and segment == 1 and clock != EDGE_CLOCK
+    base = result.timebase if result is not None and timed else None
     spans = read(folder.trial(trial), segment, phases, base)
     if result is None or base is None or rail not in result.rails or rail == rails[0]:
         return spans
@@ -49,24 +56,15 @@ def read(trial: Path, segment: int, phases: Sequence[str], base: Timebase | None
 
     `base` is the segment's time base: without one there are no warm-up queries. Raises DataError.
     """
-    try:
-        said = [read_lines(place / COMPLETIONS) for place in segments(trial)]
-        for early, late in pairwise(said):
-            # What another segment follows counts up to the last step that both know of.
-            last = late[0]["step"] if late else 0
-            early[:] = [line for line in early if line["step"] <= last]
-        idles = [line["step"] for lines in said for line in lines if line["kind"] == "idle"]
-        own = said[segment - 1]
-        numbers = {line["step"] for line in own}
-        rows = list(_of_samples(read_lines(trial / SAMPLES), idles))
-        if len(said) > 1:
-            rows = [row for row in rows if row[4] in numbers]
-        if base is not None:
-            rows += _of_warm_ups(own, phases, base)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise DataError(
-            f"{trial} has a line of another form", evidence=f"{type(error).__name__}: {error}"
-        ) from error
+    said = counted(trial)
+    idles = [item.number for items in said for item in items if isinstance(item.step, Idle)]
+    rows = list(_of_samples(sample_lines.read(trial), idles))
+    own = said[segment - 1]
+    if len(said) > 1:
+        numbers = {item.number for item in own}
+        rows = [row for row in rows if row[4] in numbers]
+    if base is not None:
+        rows += _of_warm_ups(own, phases, base)
     return _columns(rows)
 
 
@@ -94,50 +92,52 @@ def _map(times_s: Any, here_s: Any, there_s: Any) -> Any:
     return moved_s + beyond_s * rate
 
 
-def _of_samples(lines: Lines, idles: Sequence[int]) -> Iterator[_Row]:
+def _of_samples(lines: TrialLines, idles: Sequence[int]) -> Iterator[_Row]:
     """Yield the measured windows; an idle time has a step where all of them were measured."""
-    count = sum("idle" in line for line in lines)
-    steps = iter(idles if len(idles) == count else [NONE] * count)
-    for line in lines:
-        if "idle" in line:
-            yield _row(IDLE, line["idle"], next(steps))
-            continue
-        if "stream" in line:
-            yield _row(STREAM, line["stream"]["whole"], line["stream"]["step"])
-            continue
-        about = line["step"], line["indices"][0] if line["indices"] else NONE, line["repeat"]
-        correct = int(line["correct"])
-        for window in line["windows"]:
-            yield _row(SAMPLE, window, *about, correct)
-        for crossing in line.get("crossings", ()):
-            if crossing["window"] is not None:
-                yield _row(CROSSING, crossing["window"], *about, correct)
+    known = len(idles) == len(lines.idles)
+    for place, idle in enumerate(lines.idles):
+        yield _row(IDLE, idle, idles[place] if known else NONE)
+    for stream in lines.streams:
+        yield _row(STREAM, stream.whole, stream.step)
+    for line in lines.samples:
+        about = line.step, line.indices[0] if line.indices else NONE, line.repeat
+        for window in line.windows:
+            yield _row(SAMPLE, window, *about, line.correct)
+        for crossing in line.crossings:
+            if crossing.window is not None:
+                yield _row(CROSSING, crossing.window, *about, line.correct)
 
 
-def _of_warm_ups(lines: Lines, phases: Sequence[str], base: Timebase) -> Iterator[_Row]:
-    for line in lines:
-        if not line.get("warmup"):
+def _of_warm_ups(
+    items: Sequence[StepRecord], phases: Sequence[str], base: Timebase
+) -> Iterator[_Row]:
+    for item in items:
+        step = item.step
+        if not isinstance(step, Query) or not step.warmup:
             continue
-        ticks = [tick for _, tick in line["marks"]]
-        names = ("batch",) if len(line["indices"]) > 1 else phases
-        for name, (begin, end) in zip(names, pairwise(base.all_seconds(ticks)), strict=False):
-            window = {"phase": name, "start_s": float(begin), "stop_s": float(end)}
-            yield _row(WARM_UP, window, line["step"], line["indices"][0], line["repeat"])
+        kind = kinds.of(step)
+        names = (*kind.own_phases(step), *phases)
+        if kind.mark_fault(item, step, phases):
+            continue
+        for span in kind.spans(item, step, names):
+            start_s, stop_s = span.seconds(base)
+            unknown = WindowLine(span.phase, start_s, stop_s, np.nan, None, None, None)
+            yield _row(WARM_UP, unknown, item.number, step.indices[0], step.repeat)
 
 
 def _row(
     kind: int,
-    window: dict[str, Any],
+    window: WindowLine,
     step: int = NONE,
     sample: int = NONE,
     repeat: int = 1,
     correct: int = NONE,
 ) -> _Row:
-    measured = (window.get(name) for name in ("latency_s", "energy_j", "energy_u_j"))
-    latency_s, energy_j, energy_u_j = (np.nan if value is None else value for value in measured)
-    start_s, stop_s = window["start_s"], window["stop_s"]
-    what = kind, window["phase"], start_s, stop_s, step, sample, repeat
-    return *what, latency_s, energy_j, energy_u_j, correct
+    energy_j, energy_u_j = (
+        np.nan if value is None else value for value in (window.energy_j, window.energy_u_j)
+    )
+    what = kind, window.phase, window.start_s, window.stop_s, step, sample, repeat
+    return *what, window.latency_s, energy_j, energy_u_j, int(correct)
 
 
 def _columns(rows: list[_Row]) -> Spans:

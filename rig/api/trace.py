@@ -18,10 +18,13 @@ import numpy as np
 from rig import annotations as annotation_files
 from rig.annotations import Annotations
 from rig.api import columns as picture
-from rig.api import envelope
+from rig.api import distributions, envelope
+from rig.api import export as exporting
 from rig.api import statistics as exact
 from rig.api.columns import Columns
+from rig.api.distributions import Histogram, Spectrum
 from rig.api.edges import Edge, EdgeTimes
+from rig.api.export import Stretch
 from rig.api.place import TracePlace
 from rig.api.spans import Spans
 from rig.api.statistics import Ends, Stopped, TraceStatistics
@@ -229,6 +232,76 @@ class SessionTrace(TraceSamples):
             self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
         )
 
+    def histogram(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        signal: str = "current",
+        bins: int = 200,
+        limits: tuple[float, float] | None = None,
+        stopped: Stopped | None = None,
+    ) -> Histogram:
+        """Return the time that current, voltage or power spent in each of `bins` between `limits`;
+        left out, between the least and the most. Raises DataError, Cancelled.
+        """
+        first, last = self._places(start, stop, self.sample_hz)
+        self._require_signal(signal)
+        return distributions.histogram(self._trace, first, last, signal, bins, limits, stopped)
+
+    def spectrum(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        signal: str = "current",
+        segment: int | None = None,
+        stopped: Stopped | None = None,
+    ) -> Spectrum:
+        """Return the power spectral density of current, voltage or power by Welch's method, over
+        segments of `segment` samples in which none is lost. Raises DataError, Cancelled.
+        """
+        first, last = self._places(start, stop, self.sample_hz)
+        self._require_signal(signal)
+        return distributions.spectrum(self._trace, first, last, signal, segment, stopped)
+
+    # Export.
+
+    def export_bytes(self, start: float = 0.0, stop: float = math.inf, form: str = "jls") -> int:
+        """Return about how large a file of an export will be, rather a little too much."""
+        return exporting.export_bytes(self._stretch(start, stop), form)
+
+    def export(
+        self,
+        path: Path | str,
+        start: float = 0.0,
+        stop: float = math.inf,
+        form: str = "",
+        progress: Progress | None = None,
+        stopped: Stopped | None = None,
+        replace: bool = False,
+    ) -> Path:
+        """Write the samples of a stretch at full rate into a file, whole or not at all: "jls",
+        "csv" or "parquet"; left out, as the file's name ends.
+
+        Raises DataError, StorageFull before anything is written, and Cancelled.
+        """
+        where = Path(path)
+        self._refuse_session(where)
+        form = form or where.suffix.removeprefix(".").lower()
+        stretch = self._stretch(start, stop)
+        exporting.export(where, stretch, form, progress, stopped, replace)
+        return where
+
+    def _stretch(self, start: float, stop: float) -> Stretch:
+        first, last = self._places(start, stop, self.sample_hz)
+        return Stretch(self._trace, first, last, self.has_current, self.has_sync)
+
+    def _refuse_session(self, where: Path) -> None:
+        if self.place is not None and self.place.session in where.resolve().parents:
+            raise DataError(
+                f"{where} is inside a session, whose files stay as they were recorded",
+                try_next="another folder",
+            )
+
     def locate(self, problem: Placed) -> tuple[float, float] | None:
         """Return from where to where a problem of this trial is; None where that is not known."""
         if problem.start_s is not None and problem.stop_s is not None:
@@ -273,11 +346,7 @@ class SessionTrace(TraceSamples):
         named. Raises DataError, and where another program wrote that file, unless `replace`.
         """
         where = self.annotation_path if path is None else Path(path)
-        if self.place is not None and self.place.session in where.resolve().parents:
-            raise DataError(
-                f"{where} is inside a session, whose files stay as they were recorded",
-                try_next=f"{self.annotation_path}, or another folder",
-            )
+        self._refuse_session(where)
         annotation_files.write(where, content, self._trace, self._marked, replace)
         return where
 

@@ -65,14 +65,12 @@ class TraceSamples:
 
     def current(self, start: float = 0.0, stop: float = math.inf) -> Array:
         """Return the current in amperes."""
-        if not self.has_current:
-            raise DataError(f"{self.path} has power alone, no current")
+        self._require_signal("current")
         return self._samples(start, stop)[0]
 
     def voltage(self, start: float = 0.0, stop: float = math.inf) -> Array:
         """Return the voltage in volts."""
-        if not self.has_current:
-            raise DataError(f"{self.path} has power alone, no voltage")
+        self._require_signal("voltage")
         return self._samples(start, stop)[1]
 
     def power(self, start: float = 0.0, stop: float = math.inf) -> Array:
@@ -87,7 +85,7 @@ class TraceSamples:
         self._require_sync()
         first, last = self._places(start, stop, self.sync_hz)
         if self._trace.sync != "digital":
-            return _levels(self._trace.falls_s, self._trace.rises_s, self.sync_times(start, stop))
+            return levels_at(self._trace.falls_s, self._trace.rises_s, self.sync_times(start, stop))
         if last <= first:
             return np.zeros(0, dtype=np.uint8)
         with reading(self._trace.path) as reader:
@@ -135,6 +133,10 @@ class TraceSamples:
         self._hidden.hide(first, current, voltage)
         return current, voltage
 
+    def _require_signal(self, signal: str) -> None:
+        if signal != "power" and not self.has_current:
+            raise DataError(f"{self.path} has power alone, no {signal}")
+
     def _require_sync(self) -> None:
         if not self.has_sync:
             raise DataError(f"{self.path} has no SYNC")
@@ -152,7 +154,7 @@ def _between(times_s: Array, start: float, stop: float) -> Array:
     return times_s[(times_s >= start) & (times_s < stop)]
 
 
-def _levels(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint8]:
+def levels_at(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint8]:
     """Return the level at each time: as the last edge left it; before the first, the opposite."""
     edges = np.concatenate([falls_s, rises_s])
     levels = np.repeat(np.array([0, 1], dtype=np.uint8), [len(falls_s), len(rises_s)])
