@@ -35,6 +35,7 @@ from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 from rig.trace import level_cache, levels
 from rig.trace.levels import ENTRY, Levels, Progress
+from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import quantity
 
@@ -93,6 +94,11 @@ class SessionTrace(TraceSamples):
     def spans(self) -> Spans | None:
         """Return the measured windows and warm-up queries of its trial, in the trace's time."""
         return self._around.spans
+
+    @property
+    def recorded(self) -> Trace:
+        """Return the trace as the engine reads it."""
+        return self._trace
 
     # Pictures.
 
