@@ -58,7 +58,10 @@ def main(words: list[str]) -> int:
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
     _say("now those beside which nothing may run")
-    failed |= _pytest(environment, "alone", "-m", "alone") not in (_PASSED, _NONE_FOUND)
+    failed |= _pytest(environment, "alone", "-m", "alone", *_files_with("mark.alone")) not in (
+        _PASSED,
+        _NONE_FOUND,
+    )
     if options.coverage:
         failed |= not _coverage_suffices()
     if "PYTEST_ADDOPTS" in _without_qt():
@@ -99,6 +102,14 @@ def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
             )
             failed |= not reason
     return failed
+
+
+def _files_with(word: str) -> list[str]:
+    """Return the files of tests in which a word stands: to collect all takes longer than some of
+    the tests.
+    """
+    files = sorted(Path("tests").rglob("test_*.py"))
+    return [str(path) for path in files if word in path.read_text(encoding="utf-8")]
 
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:

@@ -6,9 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import rig
 from tests.conftest import ROOT
@@ -18,6 +16,8 @@ PATH = ROOT / "examples" / "session.ipynb"
 
 @pytest.fixture
 def notebook() -> Any:
+    import nbformat  # takes half a second, in each process that collects tests
+
     return nbformat.read(PATH, as_version=4)
 
 
@@ -32,6 +32,8 @@ def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(notebook: An
 
 
 def test_it_runs(notebook: Any, tmp_path: Path) -> None:
+    from nbclient import NotebookClient
+
     with rig.open_bench(ROOT / "benches" / "virtual-asc.toml", {"task.asc.samples": 8}) as bench:
         bench.run(root=tmp_path / "sessions")
     client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})

@@ -85,14 +85,28 @@ def revision(folder: Path | None = None) -> str:
     """
     folder = folder or Path(__file__).resolve().parents[2]
     try:
-        # Installed inside somebody else's checkout, this file is not theirs.
-        _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")
-        head = _git(folder, "rev-parse", "HEAD")
-        return head + (
-            "+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else ""
-        )
+        if not _is_checkout(folder):
+            return ""
+        lines = _git(
+            folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"
+        ).splitlines()
     except (OSError, subprocess.SubprocessError):
         return ""
+    headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# "))
+    changed = len(headers) < len(lines)
+    return headers["branch.oid"] + ("+changes" if changed else "")
+
+
+@cache
+def _is_checkout(folder: Path) -> bool:
+    """Return whether a source folder is the rig's checkout: installed inside somebody else's, this
+    file is not theirs.
+    """
+    try:
+        _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-import scipy.stats
+import scipy  # its statistics are imported where they are used: that takes a second
 
 from rig.stats.few_trials import odd_one, trend
 

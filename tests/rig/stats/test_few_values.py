@@ -7,16 +7,16 @@ import math
 
 import numpy as np
 import pytest
+import scipy  # its statistics are imported where they are used: that takes a second
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from rig.stats import few_values
 
 
 def test_any_values_have_students_interval() -> None:
     values = [1.0, 2.0, 4.0, 8.0, 5.0]
-    low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
+    low, high = scipy.stats.t.interval(0.95, 4, np.mean(values), scipy.stats.sem(values))
     assert few_values.of_any(values) == pytest.approx((low, high), rel=1e-9)
     assert few_values.of_any([3.0]) == (-math.inf, math.inf)
 
@@ -37,7 +37,7 @@ def test_exponential_times_have_about_the_exact_interval_of_their_mean() -> None
     # interval without that can be as narrow.
     for number in range(20):
         values = np.random.default_rng(number).exponential(1.0, 25)
-        exact = [2 * values.sum() / stats.chi2.ppf(p, 50) for p in (0.975, 0.025)]
+        exact = [2 * values.sum() / scipy.stats.chi2.ppf(p, 50) for p in (0.975, 0.025)]
         low, high = few_values.of_times(values.tolist())
         assert low == pytest.approx(exact[0], rel=0.25) and high == pytest.approx(
             exact[1], rel=0.35

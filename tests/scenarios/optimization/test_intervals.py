@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # its statistics are imported where they are used: that takes a second
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Pooler
@@ -132,7 +132,7 @@ def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
     ]
     trials = [searches[4 * number : 4 * number + 4] for number in range(5)]
     found = told(*trials)
-    share = stats.binomtest(8, 20).proportion_ci(0.95, "exact")
+    share = scipy.stats.binomtest(8, 20).proportion_ci(0.95, "exact")
     assert ends(found[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx(
         (share.low, share.high), rel=1e-9
     )
@@ -185,7 +185,7 @@ def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() 
     trials = [[search(w, 10 * t + w, 0.01 if w < 3 else None) for w in range(5)] for t in range(5)]
     found = told(*trials)[f"success_to_1pct_{CELL}"]
     assert ends(found.same_samples) == pytest.approx(
-        tuple(stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
+        tuple(scipy.stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
     )
     low, high = ends(found.other_samples)
     assert low < 0.147 and high > 0.947, (
@@ -199,7 +199,7 @@ def test_gaps_have_students_interval_over_rounds_and_none_where_all_are_equal() 
         [fixed(w, 10 * t + w, cost) for w, cost in enumerate(row)] for t, row in enumerate(costs)
     ]
     rounds = [sum((cost + 100) / 100 for cost in row) / 2 for row in costs]
-    low, high = stats.t.interval(0.95, 4, sum(rounds) / 5, stats.sem(rounds))
+    low, high = scipy.stats.t.interval(0.95, 4, sum(rounds) / 5, scipy.stats.sem(rounds))
     assert ends(told(*trials)[f"gap_{CELL}_10ms"].same_samples) == pytest.approx(
         (low, high), rel=1e-9
     )
