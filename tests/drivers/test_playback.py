@@ -17,7 +17,6 @@ import pytest
 
 from drivers.playback import Playback
 from rig.bench import plugins
-from rig.check.check import check
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
 from rig.importers.opened import Options
 from rig.interfaces.context import BenchContext
@@ -25,6 +24,7 @@ from rig.session.session import SessionResult, open_bench, resume
 from rig.settings import ranges
 from rig.store.events import Event, StepDone, TrialFinished
 from rig.trace.trace import Trace
+from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
 SMALL = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]

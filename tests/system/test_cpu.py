@@ -13,7 +13,6 @@ import pytest
 
 from drivers.virtual import VirtualMonitor
 from rig.bench.probe import probe
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SystemUnderTest
@@ -23,6 +22,7 @@ from rig.report.report import write_report
 from rig.session.session import open_bench
 from rig.store.codec import read_completions
 from sut_backends.hosted.posix import PosixSut
+from tests.checking import check
 from tests.conftest import ROOT
 
 RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2"]

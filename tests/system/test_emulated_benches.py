@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rig.check.check import check
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
 from rig.session.session import SessionResult, open_bench
 from rig.store.codec import read_completions
 from tests.boards import image
+from tests.checking import check
 from tests.conftest import ROOT
 
 

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from rig.bench.probe import probe
-from rig.check.check import check
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutError
 from rig.model.completion import Completion
 from rig.model.steps import Load, Step
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.codec import read_completions
+from tests.checking import check
 from tests.conftest import ROOT
 from tests.waiting import eventually
 

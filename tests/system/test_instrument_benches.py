@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from rig.check.check import check
+from tests.checking import check
 from tests.conftest import ROOT
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]

@@ -23,7 +23,6 @@ import pytest
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.recording import JoulescopeRecording
 from rig.bench import parts
-from rig.check.check import check
 from rig.errors import (
     BenchError,
     ConfigError,
@@ -40,6 +39,7 @@ from rig.simulation.world import World
 from rig.store.events import Event
 from rig.store.session_folder import SAMPLES
 from rig.trace.trace import GAPS, TRACE, Trace
+from tests.checking import check
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.report.report import write_report
 from rig.session.session import open_bench
+from tests.checking import check
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

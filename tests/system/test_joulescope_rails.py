@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from rig.bench import parts
-from rig.check.check import check
 from rig.errors import BenchError
 from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench, resume
 from rig.trace.trace import Trace
+from tests.checking import check
 
 BENCH = """
 [bench]

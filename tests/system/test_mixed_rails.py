@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from rig.bench import parts
-from rig.check.check import check
 from rig.interfaces.context import BenchContext
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
+from tests.checking import check
 
 #: Pulses that come at multiples of an instrument's period all meet the same part of it, and their
 #: errors do not average out: this `sync_period_us` spreads them over the periods of all three.

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rig.check.check import check
 from rig.errors import BenchError
 from rig.session.session import open_bench
 from rig.trace.trace import Trace
+from tests.checking import check
 
 BENCH = """
 [bench]

@@ -20,11 +20,11 @@ import pytest
 
 from rig.bench import config
 from rig.bench.probe import probe
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench, resume
 from sut_backends.lines.paced_pty import PacedLine
+from tests.checking import check
 from tests.conftest import ROOT
 from tests.scenarios.mlperf_tiny.test_scenario import AUC, ENERGY, THROUGHPUT, TOP_1
 from tests.sut_backends.uart.public_device import Build, PublicDevice

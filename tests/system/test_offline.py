@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.model.completion import BATCH, END
 from rig.model.steps import Query
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench
 from rig.store.codec import read_completions
+from tests.checking import check
 from tests.conftest import ROOT
 
 VIRTUAL = """

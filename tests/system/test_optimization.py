@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rig.check.check import check
 from rig.cli.coverage import coverage
 from rig.cli.result_tables import print_results
 from rig.cli.terminal import Terminal
@@ -32,6 +31,7 @@ from rig.store.codec import done_to_json, read_completions
 from rig.store.events import Event, StepDone
 from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo.graph import Workload, generate
+from tests.checking import check
 
 VIRTUAL = """
 [bench]

@@ -22,9 +22,9 @@ import pyjls
 import pytest
 from numpy.typing import NDArray
 
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.session.session import SessionResult, open_bench
+from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
 TRIALS = 5

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
@@ -22,6 +21,7 @@ from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.codec import read_completions
 from scenarios.tasks.asc.task import AscTask
+from tests.checking import check
 from tests.conftest import ROOT
 
 DEVICE_PPM = 60.0

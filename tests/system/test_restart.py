@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rig.check.check import check
 from rig.session.session import open_bench
 from rig.store.codec import read_completions
+from tests.checking import check
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from rig.check.check import check
 from rig.errors import SutError
 from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench
 from sut_backends.hosted.posix import PosixSut
+from tests.checking import check
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

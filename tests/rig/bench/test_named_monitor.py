@@ -14,13 +14,13 @@ from rich.console import Console
 
 from rig.bench import config
 from rig.bench.probe import probe
-from rig.check import check
 from rig.cli.budget_table import print_budget
 from rig.errors import BenchError, ConfigError, DeadlineError, RigError
 from rig.report.report import write_report
 from rig.results import document
 from rig.session.session import SessionResult, open_bench
 from rig.store.events import Event, StepDone
+from tests import checking
 
 BENCH = """
 [bench]
@@ -91,12 +91,12 @@ def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_i
     tmp_path: Path,
 ) -> None:
     result = run(tmp_path, trials=2)
-    assert check.check(result.folder).ok
+    assert checking.check(result.folder).ok
     trace = result.folder / "trial-2" / "io" / "trace.jls"
     content = bytearray(trace.read_bytes())
     content[len(content) // 2] ^= 1
     trace.write_bytes(content)
-    bad = [finding.name for finding in check.check(result.folder).findings if not finding.ok]
+    bad = [finding.name for finding in checking.check(result.folder).findings if not finding.ok]
     assert "trial-2/io/trace.jls" in bad
 
 

@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 from rig.bench import plugins
-from rig.check.check import check
 from rig.cli.main import rig
 from rig.errors import ConfigError, DataError, LocalProtocolError
 from rig.interfaces.sut import SutInfo
@@ -33,6 +32,7 @@ from rig.session.session import open_bench
 from rig.store.codec import read_completions
 from scenarios.single_stream import SingleStream
 from sut_backends.virtual.backend import VirtualSut
+from tests.checking import check
 
 BLINK = 0x01
 LIT_S = 0.03

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rig.check.check import check
 from rig.errors import ConfigError, DataError, DeviceBusy
 from rig.model.steps import Query
 from rig.session import session
 from rig.store import codec, session_folder
 from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
+from tests.checking import check
 from tests.conftest import ROOT
 from tests.waiting import eventually
 

@@ -364,7 +364,7 @@ def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:
 def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable(
     tmp_path: Path, error: BaseException, status: str
 ) -> None:
-    from rig.check.check import check
+    from tests.checking import check
 
     with (
         pytest.raises(type(error)),

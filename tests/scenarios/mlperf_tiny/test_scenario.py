@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.check.check import check
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Reviewer
@@ -33,6 +32,7 @@ from rig.settings.check import checked
 from scenarios.mlperf_tiny.scenario import Tiny
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
+from tests.checking import check
 from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"

@@ -19,7 +19,6 @@ import pytest
 
 from rig.bench.probe import probe
 from rig.bench.structure import typed
-from rig.check.check import check
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
@@ -31,6 +30,7 @@ from sut_backends.hosted.qemu import QemuSut
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.lines.faults import LineFaults
 from tests.boards import image
+from tests.checking import check
 from tests.conftest import ROOT
 from tests.waiting import eventually
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rig.check.check import check
 from rig.errors import DataError
 from rig.session.session import open_bench
 from rig.store import session_folder
@@ -21,6 +20,7 @@ from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.rescore import RESCORED
+from tests.checking import check
 from tests.conftest import ROOT
 
 HUNDRED = Workload(100, 0.05, 0)
