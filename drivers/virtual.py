@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -24,6 +24,7 @@ from drivers.front_end import FrontEnd
 from rig.errors import DeadlineError, storage_error
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.model.wiring import Connection, Pin, WireName
 from rig.settings.declare import Or, PathText, Ratio
 from rig.simulation.world import NS_PER_S, World
 from rig.stop import pause
@@ -92,6 +93,20 @@ class VirtualMonitor:
             Unit("V"),
             doc("Voltage of another cable that feeds the DUT in its place."),
         ] = 0.0
+        supply_wire: Annotated[
+            Literal["wired", "open", "unfed"],
+            doc("Its output: wired to the DUT, open, or without a supply before it."),
+        ] = "wired"
+        sync_wire: Annotated[
+            Literal["wired", "open", "inverted"],
+            doc("Its SYNC input: wired to the DUT, open, or behind a shifter that inverts."),
+        ] = "wired"
+        sync_high_v: Annotated[
+            float, Gt(0), Unit("V"), doc("Voltage of the DUT's SYNC line at rest.")
+        ] = 3.3
+        sync_threshold_v: Annotated[
+            float, Gt(0), Unit("V"), doc("Voltage from which on its SYNC input reads high.")
+        ] = 1.65
         gain_limit: Annotated[Ratio, doc("Promised limit of the gain error of the current.")] = (
             0.002
         )
@@ -128,6 +143,15 @@ class VirtualMonitor:
         """Return the rate that is set, of SYNC as well."""
         return Sampling(settings.sample_hz, settings.sample_hz)
 
+    @staticmethod
+    def wires(settings: Settings) -> Sequence[Connection]:
+        """Return the wires that it would need were it an instrument."""
+        return (
+            Connection(WireName.SUPPLY, Pin("monitor", "output +"), Pin("dut", "supply +")),
+            Connection(WireName.GROUND, Pin("monitor", "output -"), Pin("dut", "ground")),
+            Connection(WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "SYNC input")),
+        )
+
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Put the monitor on the bench; the supply is off."""
@@ -150,7 +174,9 @@ class VirtualMonitor:
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply."""
-        self._context.world.supply_on = on
+        wired = self._settings.supply_wire == "wired"
+        self._context.world.supply_on = on and wired
+        self._context.world.supply_cut = on and not wired
 
     def record(self, folder: Path) -> VirtualRecording:
         """Record into `folder`."""
@@ -319,11 +345,26 @@ class Sampler:
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
         block = self._front_end.take(count)
-        supply_v = self.settings.supply_v if self._world.supply_on else self.settings.fed_v
+        supply_v = self._supply_v()
         seen_v = supply_v * (1 + self.settings.voltage_gain) + self.settings.voltage_offset_v
         voltage_v = np.full(count, seen_v, dtype=np.float32)
         current_a = block.power_w / self.settings.supply_v if supply_v else np.zeros(count)
-        return self._convert(current_a), voltage_v, block.levels
+        return self._convert(current_a), voltage_v, self._line(block.levels)
+
+    def _supply_v(self) -> float:
+        settings = self.settings
+        if not (self._world.supply_on or self._world.supply_cut):
+            return settings.fed_v
+        return 0.0 if settings.supply_wire == "unfed" else settings.supply_v
+
+    def _line(self, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return what the SYNC input reads; an open one is pulled up."""
+        settings = self.settings
+        if settings.sync_wire == "open":
+            return np.ones_like(levels)
+        if settings.sync_high_v < settings.sync_threshold_v:
+            return np.zeros_like(levels)
+        return 1 - levels if settings.sync_wire == "inverted" else levels
 
     def late_gaps(self) -> Iterator[Gap]:
         """Return and forget the gaps made by states that came after their time had been sampled."""

@@ -9,6 +9,7 @@ voltage against the GPI by up to 11 ms (host FIR of jetperch/joulescope_driver).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +29,12 @@ from drivers.joulescope.sim.simulator import (
     SimulatedInstrument,
 )
 from drivers.joulescope.stream_merger import TICK_HZ
+from drivers.joulescope.wires import wires
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.model.wiring import Connection
 from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
 from rig.stop import pause
@@ -162,6 +165,11 @@ class Joulescope:
             opened = cls(settings, context, link, model, found_on)
             opened._stack = stack.pop_all()
             return opened
+
+    @staticmethod
+    def wires(settings: Settings) -> Sequence[Connection]:
+        """Return its wires."""
+        return wires(settings)
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

@@ -10,6 +10,7 @@ own clock, and starts the log with the first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,9 +27,11 @@ from drivers.keysight_n6705.log import REAL, LogClock, LogPlan, LogRecording
 from drivers.keysight_n6705.sim.log import N6705SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
+from drivers.keysight_n6705.wires import wires
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.model.wiring import Connection
 from rig.settings.declare import Number, Or, PathText, Why
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
@@ -213,6 +216,11 @@ class KeysightN6705:
             monitor = cls(settings, link, world, io_manager)
             monitor._stack = stack.pop_all()
             return monitor
+
+    @staticmethod
+    def wires(settings: Settings) -> Sequence[Connection]:
+        """Return its wires."""
+        return wires(settings)
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

@@ -13,7 +13,7 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +27,12 @@ from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.shell import TRY, ShellClient
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.wires import wires
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.model.wiring import Connection
 from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.stop import pause
@@ -175,6 +177,11 @@ class StLpm01a:
             monitor._close_after(error)
             raise
         return monitor
+
+    @staticmethod
+    def wires(settings: Settings) -> Sequence[Connection]:
+        """Return its wires."""
+        return wires(settings)
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

@@ -19,7 +19,9 @@ from rig.interfaces.plugin_classes import (
     ScenarioClass,
     Simulates,
     SutClass,
+    Talks,
     TaskClass,
+    Wires,
 )
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
@@ -28,8 +30,8 @@ from rig.interfaces.task import Replicated, Task
 #: Section of a bench file -> what its classes must have, the hooks they may have, and what their
 #: instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (SutClass, (Simulates, Paced, Probes, Decodes), SystemUnderTest),
-    "monitor": (MonitorClass, (Simulates, Sampled, Scans), EnergyMonitor),
+    "sut": (SutClass, (Simulates, Paced, Probes, Decodes, Wires, Talks), SystemUnderTest),
+    "monitor": (MonitorClass, (Simulates, Sampled, Scans, Wires), EnergyMonitor),
     "scenario": (ScenarioClass, (), Scenario),
     "task": (TaskClass, (Replicated,), Task),
 }

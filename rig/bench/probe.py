@@ -108,7 +108,7 @@ def _findings(
         for rail, choice in resolved.monitors.items():
             emit(Opening("monitor", choice.kind, rail))
             monitor = monitors[rail] = open_monitor(rail, choice, context)
-            stack.callback(_closed, rail, monitor, subscribers)
+            stack.callback(close_monitor, rail, monitor, subscribers)
             emit(Opened("monitor", choice.kind, monitor.info, rail))
             yield Finding(
                 _of("monitor", rail),
@@ -120,7 +120,7 @@ def _findings(
         )
         for rail, monitor in monitors.items():
             if monitor.info.switches:
-                yield _off(_of("supply off", rail), monitor, context)
+                yield supply_off(_of("supply off", rail), monitor, context)
         for rail, monitor in monitors.items():
             monitor.power(True)
             emit(RailState(rail, True))
@@ -139,7 +139,7 @@ def _findings(
             closing(kind.open(resolved.sut.settings, context))
         )
         emit(Opened("sut", resolved.sut.kind, sut.info))
-        yield Finding("device", True, _about(sut.info))
+        yield Finding("device", True, about(sut.info))
         yield _workload(sut.info, task)
         if not monitors and sut.info.clock == EDGE_CLOCK:
             yield Finding(
@@ -156,13 +156,14 @@ def _findings(
                     completion = sut.do(Sync())
                 trace = Trace.open(Path(scratch) / TRACE)
                 readings[rail] = Reading.of(trace, monitor.info.accuracy)
-            yield _edges(_of("SYNC wire", rail), completion, sut.info, trace)
+            yield sync_edges(_of("SYNC wire", rail), completion, sut.info, trace)
         yield from supply.on(
             "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
         )
 
 
-def _closed(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
+def close_monitor(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
+    """Close a monitor, its supply off, and tell that it is."""
     monitor.close()
     for subscriber in subscribers:
         # The rest has to be closed as well, whatever one of them thinks of this.
@@ -179,7 +180,7 @@ def _no_monitor(choice: Choice) -> Finding:
     )
 
 
-def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
+def read_supply(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
     """Read a supply for a moment."""
     with tempfile.TemporaryDirectory() as scratch:
         with monitor.record(Path(scratch)):
@@ -191,11 +192,11 @@ def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
         return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
 
 
-def _off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
+def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
     """Read a supply while it is off; a monitor that waits for the device's edges cannot."""
     if monitor.info.sync == "start":
         return Finding(name, True, "not read: this monitor records from the first edge of SYNC on")
-    return supply.off(name, _read(monitor, context), monitor.info)
+    return supply.off(name, read_supply(monitor, context), monitor.info)
 
 
 def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) -> Iterator[Finding]:
@@ -207,7 +208,7 @@ def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) ->
     }
     yield from supply.on(
         "supply on",
-        {rail: _read(monitor, context) for rail, monitor in real.items()},
+        {rail: read_supply(monitor, context) for rail, monitor in real.items()},
         {rail: monitor.info for rail, monitor in real.items()},
     )
 
@@ -232,7 +233,7 @@ def _workload(info: SutInfo, task: Task) -> Finding:
     )
 
 
-def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
+def sync_edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
@@ -256,7 +257,8 @@ def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Fi
     return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
 
 
-def _about(info: SutInfo) -> str:
+def about(info: SutInfo) -> str:
+    """Return what a device says of itself, in a line."""
     time = "reports no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
     said = [info.name, info.firmware, f"runs {info.model or info.task}", time, info.link]
     return ", ".join(filter(None, said))

@@ -63,7 +63,7 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
     """Judge a supply that is off: its voltage cannot be distinguished from zero."""
     if reading is None:
         return Finding(name, True, "nothing could be read")
-    said = _said(reading, info)
+    said = in_words(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
         return Finding(name, False, f"{said}: another cable feeds the device", _OTHERS)
     return Finding(
@@ -91,7 +91,7 @@ def on(
         if reading is None:
             found.append(Finding(title, True, "nothing could be read"))
             continue
-        said = _said(reading, info)
+        said = in_words(reading, info)
         if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
             hint = (
                 "switch on what feeds the monitor; is the device wired behind it, and the "
@@ -122,7 +122,8 @@ def on(
     return found
 
 
-def _said(reading: Reading, info: MonitorInfo) -> str:
+def in_words(reading: Reading, info: MonitorInfo) -> str:
+    """Return voltage and current, or the power, as they are said."""
     # What stands in for a voltage is none.
     if not info.reads_voltage and not info.switches:
         return quantity(reading.power_w, "W")

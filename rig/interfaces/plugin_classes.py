@@ -11,7 +11,7 @@ checks all that are installed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rig.interfaces.console import Decoder
@@ -22,6 +22,7 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 from rig.model.finding import Finding
 from rig.model.pace import Pace
+from rig.model.wiring import Connection, Talk
 
 
 class SutClass(Protocol):
@@ -84,6 +85,35 @@ class Sampled(Protocol):
 
     def sampling(self, settings: Any) -> Sampling | None:
         """Return the rates that the settings determine, None where they do not."""
+
+
+@runtime_checkable
+class Wires(Protocol):
+    """Optional hook of a backend's or a driver's class: the wires that have to be made."""
+
+    def wires(self, settings: Any) -> Sequence[Connection]:
+        """Return the wires between device and host, or between device and instrument, so set; none
+        where there is no wire.
+        """
+
+
+@runtime_checkable
+class Talks(Protocol):
+    """Optional hook of the class of a backend with a line: listen and speak to a device of which
+    nothing is known yet, so that each wire can be told from the others.
+    """
+
+    def talk(
+        self,
+        settings: Any,
+        context: BenchContext,
+        power_on: Callable[[], None],
+        watch: Callable[[Callable[[], None]], int | None],
+    ) -> Talk:
+        """Listen while `power_on` switches the supply on, and ask for the name; where none comes,
+        ask for two SYNC pulses. `watch` does what it is given, and returns how many pulses a
+        monitor saw meanwhile. Raises RigError where the port does not open.
+        """
 
 
 @runtime_checkable

@@ -54,6 +54,8 @@ class World:
         self.look: Callable[[], None] = _nothing
         self.pause: Callable[[float], None] = time.sleep
         self.supply_on = False
+        #: The supply is switched on, and a wire that is open keeps it from the device.
+        self.supply_cut = False
         self.monotonic_ns = 1_000_000_000_000
 
     def follow(self, now_ns: Callable[[], int], horizon_ns: Callable[[], int]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
@@ -53,6 +54,27 @@ class SyncLine:
             if self._edges is None:
                 self._edges = self._read()
             return self._edges
+
+    def levels(self) -> tuple[float, float, float] | None:
+        """Return the least, the mean and the most of the line: of a digital input 0 to 1, of a
+        voltage volts; None where only edges are known, or nothing was recorded.
+        """
+        if self._signal is None or not self._length:
+            return None
+        least, most, total, count = math.inf, -math.inf, 0.0, 0
+        with reading(self._path) as reader:
+            digital = self._kind == "digital"
+            size = 8 * BLOCK if digital else BLOCK
+            for block in blocks_of(reader, self._signal, self._length, size):
+                bits = np.unpackbits(block, bitorder="little") if digital else block
+                values = np.asarray(bits, dtype=np.float64)
+                values = values[np.isfinite(values)]
+                if len(values):
+                    least = min(least, float(values.min()))
+                    most = max(most, float(values.max()))
+                    total += float(values.sum())
+                    count += len(values)
+        return (least, total / count, most) if count else None
 
     def _read(self) -> Edges:
         if self._stamps is not None:

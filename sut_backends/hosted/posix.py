@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -20,16 +20,22 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.pace import Pace
+from rig.model.wiring import Connection, Talk
 from rig.settings.declare import Count, Or, PathText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from sut_backends.hosted.watched import WatchedSut, watched
+from sut_backends.lines.faults import FaultyLink
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import probe
-from sut_backends.uart.connect import LinkSettings, PortSettings, pace
+from sut_backends.uart.connect import LinkSettings, PortSettings, open_line, pace
+from sut_backends.uart.wiring import connections, talked
 
 #: Time of a byte of a payload on the way to the process.
 _BYTE_S = 5e-7
+
+#: So long a device without supply is listened to.
+_SILENCE_NS = 200_000_000
 
 
 class PosixSut(WatchedSut):
@@ -159,6 +165,37 @@ class PosixSut(WatchedSut):
                 uart = UartSut.open(_uart(settings, process.port), context)
             stack.callback(uart.close)
             return cls(uart, process, edges, settings, stack.pop_all())
+
+    @staticmethod
+    def wires(settings: PosixSut.Settings) -> Sequence[Connection]:
+        """Return the wires that a board would need; of the host itself there are none."""
+        return () if settings.host_clock else connections()
+
+    @staticmethod
+    def talk(
+        settings: PosixSut.Settings,
+        context: BenchContext,
+        power_on: Callable[[], None],
+        watch: Callable[[Callable[[], None]], int | None],
+    ) -> Talk:
+        """Start the program as the supply comes on, and listen and ask; raises as `open` where it
+        does not start.
+        """
+        power_on()
+        if not context.world.supply_on:
+            return Talk(pulses=watch(lambda: context.world.wait(_SILENCE_NS)))
+        with ExitStack() as stack:
+            # What is drawn from the start on, before there is an edge to tell of it.
+            context.world.put(context.world.now_ns(), True, settings.power_w.idle)
+            process, _ = _start(settings, context, stack)
+            port = _uart(settings, process.port)
+            # An open terminal forgets what came before it was opened; a port is open before that.
+            at_power_up = process.first_words()
+            line = open_line(port.port, port, context)
+            stack.callback(line.close)
+            if settings.faults.any:
+                at_power_up = FaultyLink(line, settings.faults).spoil("rx", at_power_up)
+            return talked(line, port, at_power_up, watch)
 
     @staticmethod
     def probe(settings: PosixSut.Settings, context: BenchContext) -> Iterator[Finding]:

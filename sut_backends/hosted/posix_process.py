@@ -30,6 +30,15 @@ class DutProcess(ChildProcess):
             self.close()
             raise
 
+    def first_words(self) -> bytes:
+        """Return what it said on its line before anybody opened that."""
+        fd = os.open(self.port, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            ready, _, _ = select.select([fd], [], [], _START_S / 5)
+            return os.read(fd, 1000) if ready else b""
+        finally:
+            os.close(fd)
+
     def _read_port(self) -> str:
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()

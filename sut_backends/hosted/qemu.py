@@ -8,7 +8,7 @@ of a device.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -20,6 +20,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.pace import Pace
+from rig.model.wiring import Connection
 from rig.settings.declare import Number, PathText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
@@ -31,6 +32,7 @@ from sut_backends.lines.stoppable import StoppableLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import examine
 from sut_backends.uart.connect import LinkSettings, pace
+from sut_backends.uart.wiring import connections
 
 #: Time of a byte of a payload on the way to the process.
 _BYTE_S = 4.5e-5
@@ -116,6 +118,11 @@ class QemuSut(WatchedSut):
                 )
             stack.callback(uart.close)
             return cls(uart, process, edges, settings, stack.pop_all())
+
+    @staticmethod
+    def wires(settings: QemuSut.Settings) -> Sequence[Connection]:
+        """Return the wires that a board would need."""
+        return connections()
 
     @staticmethod
     def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
 from rig.settings.declare import Number, Ratio
 from sut_backends.lines.line import Line
+
+#: The host's direction -> the DUT's pin.
+_PINS = {"tx": "rx", "rx": "tx"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,15 @@ class LineFaults:
     duplicate: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte comes twice.")] = 0.0
     flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = 0.0
     seed: Annotated[Number, doc("Seed of what happens.")] = 0
+    wire: Annotated[
+        Literal["", "tx", "rx", "swapped", "ground"],
+        doc("A wire that is open, by the DUT's pin: all of it is lost, or without ground noise."),
+    ] = ""
 
     @property
     def any(self) -> bool:
         """Return True where anything would go wrong."""
-        return self.drop > 0 or self.duplicate > 0 or self.flip > 0
+        return self.drop > 0 or self.duplicate > 0 or self.flip > 0 or self.wire != ""
 
 
 @dataclass(slots=True)
@@ -64,11 +71,11 @@ class FaultyLink:
 
     def read(self, timeout_s: float) -> bytes:
         """Return what the faults leave of what has come."""
-        return self._spoil("rx", self._line.read(timeout_s))
+        return self.spoil("rx", self._line.read(timeout_s))
 
     def write(self, block: bytes) -> None:
         """Send what the faults leave of `block`."""
-        self._line.write(self._spoil("tx", block))
+        self._line.write(self.spoil("tx", block))
 
     def set_baud(self, baud: int) -> None:
         """Change the line rate."""
@@ -78,10 +85,18 @@ class FaultyLink:
         """Close the line."""
         self._line.close()
 
-    def _spoil(self, direction: str, block: bytes) -> bytes:
+    def spoil(self, direction: str, block: bytes) -> bytes:
+        """Return what the faults leave of a block in a direction of the host, "tx" or "rx"."""
         faults = self._faults
         injected = self.injected[direction]
         random = self._random[direction].random
+        if faults.wire == "swapped" or faults.wire == _PINS[direction]:
+            injected.dropped_b += len(block)
+            return b""
+        if faults.wire == "ground":
+            injected.flipped_b += len(block)
+            # Levels that mean nothing: high bits as often as not.
+            return bytes(int(random() * 256) for _ in block)
         out = bytearray()
         for byte in block:
             if random() < faults.drop:

@@ -6,7 +6,7 @@ docs/PROTOCOL.md.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from rig.errors import RigError
@@ -16,6 +16,7 @@ from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.model.pace import Pace
 from rig.model.steps import Step
+from rig.model.wiring import Connection, Talk
 from sut_backends.lines.line import Line
 from sut_backends.shim.console import ShimDecoder
 from sut_backends.uart.bring_up import probe
@@ -24,6 +25,7 @@ from sut_backends.uart.framed_layer import FramedLayer
 from sut_backends.uart.restarting import ResumingLayer
 from sut_backends.uart.self_test import SelfTested
 from sut_backends.uart.text_client import TextClient
+from sut_backends.uart.wiring import connections, talked, words_at_power_up
 
 
 class UartSut:
@@ -80,6 +82,27 @@ class UartSut:
         does.
         """
         return probe(settings, context, lambda: UartSut.open(settings, context))
+
+    @staticmethod
+    def wires(settings: PortSettings) -> Sequence[Connection]:
+        """Return the wires of the UART."""
+        return connections()
+
+    @staticmethod
+    def talk(
+        settings: PortSettings,
+        context: BenchContext,
+        power_on: Callable[[], None],
+        watch: Callable[[Callable[[], None]], int | None],
+    ) -> Talk:
+        """Listen at the open port while the supply comes on, and ask."""
+        line = open_line(settings.port, settings, context)
+        try:
+            line.read(0.0)
+            power_on()
+            return talked(line, settings, words_at_power_up(line.read), watch)
+        finally:
+            line.close()
 
     @property
     def info(self) -> SutInfo:

@@ -14,7 +14,7 @@ from typing import Annotated, Self
 
 from annotated_types import Ge, Gt, Unit, doc
 
-from rig.errors import ConfigError, DeadlineError, LocalProtocolError, SutError
+from rig.errors import ConfigError, DeadlineError, DeviceNotFound, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
@@ -147,7 +147,13 @@ class VirtualSut:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Put the device on the bench."""
+        """Put the device on the bench; raise DeviceNotFound where its supply does not reach it."""
+        if context.world.supply_cut:
+            raise DeviceNotFound(
+                "the virtual device is silent",
+                evidence="its supply is switched on and does not reach it",
+                try_next="the supply's wires; rig probe looks at each",
+            )
         return cls(settings, context)
 
     @property

@@ -40,7 +40,7 @@ def through(faults: LineFaults, block_b: int) -> bytes:
     memory = Memory(block_b)
     memory.written, out, link = CONTENT, b"", FaultyLink(memory, faults)
     while block := link._line.read(0.0):
-        out += link._spoil("rx", block)
+        out += link.spoil("rx", block)
     return out
 
 

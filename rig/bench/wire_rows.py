@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of each wire, from what was heard, seen and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rig.interfaces.monitor import MonitorInfo
+from rig.model.completion import Completion
+from rig.model.finding import Finding
+from rig.model.wiring import Talk, WireFinding, WireName
+from rig.trace.trace import Trace
+
+#: A digital line that is low for more than this share of a burst rests low.
+_RESTS_LOW = 0.5
+Levels = tuple[float, float, float] | None
+_SCOPE = "look at the line with a scope: high at rest, a low pulse at each mark"
+
+
+def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
+    """Yield Tx, ground and Rx, by the DUT's pins, to the first that fails."""
+    obeys = bool(talk.pulses)
+    if not talk.heard_b:
+        if obeys:
+            yield WireFinding(
+                WireName.TX,
+                False,
+                f"nothing is heard, though {talk.pulses} pulses of SYNC came when they were asked "
+                "for: the device hears and obeys",
+                "the wire from the device's Tx to the adapter's Rx is open or at the wrong pin",
+                "follow that wire; the adapter's Rx alone, with a voltmeter: high at rest",
+            )
+            return
+        looked = "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
+        yield WireFinding(
+            WireName.TX,
+            False,
+            f"nothing is heard, neither at power-up nor when asked{looked}",
+            "Tx and Rx are swapped, or both are open, or the device does not run"
+            if monitored
+            else "Tx and Rx are swapped or open, or the device has no supply or does not run",
+            "swap the two wires; is the firmware in, and reset released?",
+        )
+        return
+    said = f'"{talk.at_power_up[:60]}" at power-up' if talk.at_power_up else f"{talk.heard_b} bytes"
+    if talk.garbled and talk.other_baud:
+        yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
+        yield WireFinding(
+            WireName.GROUND,
+            False,
+            f"unreadable at the rate of the bench file; it answers at {talk.other_baud} baud",
+            "no wire: the line rate",
+            f"baud = {talk.other_baud}",
+        )
+        return
+    if talk.garbled:
+        yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
+        yield WireFinding(
+            WireName.GROUND,
+            False,
+            f"{talk.unreadable_b} of {talk.heard_b} bytes are no text, at any usual line rate",
+            "the ground of device and adapter is not joined, or their levels are others",
+            "join the grounds; the same logic voltage on both sides",
+        )
+        return
+    yield WireFinding(WireName.TX, True, said)
+    yield WireFinding(WireName.GROUND, True, "what is heard can be read")
+    if talk.name:
+        yield WireFinding(WireName.RX, True, f"it answers to its name: {talk.name}")
+        return
+    deaf = "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
+    yield WireFinding(
+        WireName.RX,
+        False,
+        f"it speaks ({said}), and answers nothing{deaf}",
+        "the wire from the adapter's Tx to the device's Rx is open or at the wrong pin",
+        "follow that wire; is the firmware a shim that knows `name`?",
+    )
+
+
+def level_row(trace: Trace, levels: Levels, info: MonitorInfo, rail: str) -> WireFinding:
+    """Judge the level at which SYNC rests."""
+    wire = WireName.LEVEL
+    if levels is None:
+        why = "this instrument tells of edges only"
+        if trace.sync == "clock":
+            why = "there is no SYNC wire: the monitor reads the clock that the device counts"
+        return WireFinding(wire, None, why, rail=rail)
+    least, mean, most = levels
+    if trace.sync == "voltage":
+        said = f"{least:.2f} V to {most:.2f} V"
+        if len(trace.falls_s) or mean > (least + most) / 2 > 0:
+            return WireFinding(wire, True, said, rail=rail)
+    elif most > 0:
+        return WireFinding(wire, True, f"high for {mean:.1%} of the time", rail=rail)
+    else:
+        said = f"the input of {info.name} reads low all the time"
+    return WireFinding(
+        wire,
+        False,
+        said,
+        "the device's high is below what this input takes for high, or the line is open or low",
+        "the reference of the monitor's input, or a level shifter; measure SYNC with a voltmeter: "
+        "it is high at rest",
+        rail,
+    )
+
+
+def seen_row(trace: Trace, completion: Completion, edges: Finding, rail: str) -> WireFinding:
+    """Judge whether as many pulses arrived as the device made."""
+    marks = len(completion.marks)
+    seen = len(trace.falls_s)
+    if trace.sync == "clock":
+        return WireFinding(WireName.SYNC, None, edges.detail, rail=rail)
+    if edges.ok:
+        return WireFinding(WireName.SYNC, True, edges.detail, rail=rail)
+    said = f"{marks} pulses of the device, {seen} at the monitor"
+    if seen == marks:
+        return WireFinding(WireName.SYNC, True, said, rail=rail)
+    if not seen:
+        cause = "the wire from the device's SYNC pin to the monitor's input is open"
+        hint = "follow that wire; is it the firmware's pin, and the bench file's input?"
+    elif seen < marks:
+        cause = "pulses are too short for this monitor, or the contact is loose"
+        hint = "sync_hold_us = 500 in the bench file"
+    else:
+        cause = "the line rings, or something else drives it"
+        hint = "a shorter wire with its ground beside it; a resistor of some 100 ohms at the pin"
+    return WireFinding(WireName.SYNC, False, said, cause, hint, rail)
+
+
+def polarity_row(trace: Trace, levels: Levels, edges: Finding, rail: str) -> WireFinding:
+    """Judge whether the line rests high and its pulses are low."""
+    wire = WireName.POLARITY
+    if levels is None or not len(trace.rises_s):
+        if trace.sync == "clock":
+            return WireFinding(wire, None, "there is no SYNC wire", rail=rail)
+        why = f"this instrument sees one edge of a pulse: {_SCOPE}"
+        return WireFinding(wire, None, why, rail=rail)
+    least, mean, most = levels
+    high = (mean - least) / (most - least) if most > least else 1.0
+    if high < _RESTS_LOW:
+        return WireFinding(
+            wire,
+            False,
+            f"the line is high for {high:.1%} of the time: it rests low, and its pulses are high",
+            "a level shifter inverts, or it is another pin",
+            "a shifter that does not invert; all windows would lie late by a pulse",
+            rail,
+        )
+    if not edges.ok:
+        return WireFinding(
+            wire, False, edges.detail, "pulses and marks do not fit", edges.try_next, rail
+        )
+    return WireFinding(wire, True, "high at rest, low pulses", rail=rail)
+
+
+def current_row(rail: str, found: Finding) -> WireFinding:
+    """Judge whether a device that answers is fed by the monitor."""
+    cause = "" if found.ok else "another cable feeds the device past the monitor"
+    return WireFinding(WireName.CURRENT, found.ok, found.detail, cause, found.try_next, rail)
