@@ -36,6 +36,7 @@ from gui.memory import Memory
 from gui.run.flight import Flight
 from gui.run.screen import RunScreen
 from gui.window import MainWindow
+from rig.interfaces.console import WireLine
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.live.observers import Observers
 from rig.model.completion import END, Completion, Mark
@@ -177,11 +178,11 @@ def flying(screen: RunScreen) -> Iterator[Flight]:
 
 def query(flight: Flight, number: int) -> None:
     """Tell the events of one query, and bytes on the wire."""
-    flight._wire("tx", b"\x03\x81\x02\x00")
+    flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
     flight._take(StepBegun(1, number, Query((number,)), QUERY_S, 0.5, 60.0))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)))
     flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
-    flight._wire("rx", b"m-ready\r\n")
+    flight.console.add(WireLine(0.0, "rx", "text", "m-ready"))
 
 
 def hour(application: QApplication, screen: RunScreen) -> float:

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rig.interfaces.console import WireLine
+
 #: So many lines are kept; older ones are in the session's uart.log.
 KEPT = 5000
 #: Of a longer block only the beginning is shown.
@@ -17,19 +19,20 @@ DIRECTIONS = ("", "tx", "rx")
 
 @dataclass(frozen=True, slots=True)
 class ConsoleLine:
-    """A line: its number from 1, seconds since the bench was opened, "tx" (to the device) or "rx",
-    and what was said.
+    """A line: its number from 1, seconds since the log began, "tx" (to the device) or "rx", and
+    what was said; not `ok` is what cannot be read, and a refusal.
     """
 
     number: int
     at_s: float
     direction: str
     text: str
+    ok: bool = True
 
     def shown(self) -> str:
         """Return the line as the console shows it."""
         arrow = "->" if self.direction == "tx" else "<-"
-        return f"{self.at_s:10.3f} {arrow} {self.text}"
+        return f"{self.at_s:9.3f} {arrow} {'' if self.ok else '! '}{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Filter:
 
 
 class ConsoleLog:
-    """Lines from any thread; `decode` makes the text of a block."""
+    """Lines from any thread of what passes the line to the device."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -62,19 +65,14 @@ class ConsoleLog:
         with self._lock:
             return self._count
 
-    def clear(self) -> None:
-        """Forget all lines; time begins again."""
-        with self._lock:
-            self._lines.clear()
-            self._began_s = self._clock()
-
-    def add(self, direction: str, text: str) -> None:
-        """Add a line."""
-        short = text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
+    def add(self, line: WireLine) -> None:
+        """Add a line, from any thread."""
+        said = line.text if line.name == "text" else f"{line.name} {line.text}"
+        short = said if len(said) <= SHOWN else f"{said[:SHOWN]}... ({len(said)} characters)"
         with self._lock:
             self._count += 1
             at_s = self._clock() - self._began_s
-            self._lines.append(ConsoleLine(self._count, at_s, direction, short))
+            self._lines.append(ConsoleLine(self._count, at_s, line.direction, short, line.ok))
 
     def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
         """Return the lines behind a number that pass a filter, oldest first."""

@@ -22,12 +22,15 @@ from gui.run.console_log import ConsoleLog
 from gui.run.frame import Floats, Frame
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
-from gui.run.wire import WireLines
+from rig.bench import config
+from rig.bench.console import console
+from rig.interfaces.context import Wire
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session import session
 from rig.session.stop import Stop
 from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
+from rig.store.session_folder import BENCH
 
 #: So much of each rail can be looked back at.
 KEPT_S = 60.0
@@ -55,7 +58,6 @@ class Flight:
         self.recent = Recent(KEPT_S)
         self.phases = PhaseTrack()
         self.console = ConsoleLog(time.monotonic)
-        self._wire = WireLines(self.console.add)
         self._stop = Stop()
         self._post = post
         self._told = threading.Event()
@@ -73,7 +75,7 @@ class Flight:
                 (self._take,),
                 self._stop,
                 observers=(self._see,),
-                listeners=(self._wire,),
+                listeners=(self._console(bench, overrides),),
             ) as opened:
                 opened.run(trials, root)
 
@@ -88,7 +90,7 @@ class Flight:
                 (self._take,),
                 self._stop,
                 observers=(self._see,),
-                listeners=(self._wire,),
+                listeners=(self._console(folder / BENCH, ()),),
             )
 
         self._start(work)
@@ -151,6 +153,11 @@ class Flight:
             lost=self.lost,
         )
 
+    def _console(self, bench: Path, overrides: Sequence[str]) -> Wire:
+        """Return what hears the line to the device, as the device's kind puts it in words."""
+        kind = config.load(bench, overrides).sut.kind
+        return console(kind, self.console.add)
+
     def _start(self, work: Callable[[], None]) -> None:
         self._thread = threading.Thread(target=self._work, args=(work,), name="rig-engine")
         self._thread.start()
@@ -161,7 +168,6 @@ class Flight:
             work()
         except BaseException as failure:
             error = failure
-        self._wire.flush()
         self.record.ended(error)
         self._post(Ended(self))
 

@@ -98,7 +98,8 @@ def so_far(picture: Picture) -> list[tuple[str, str]]:
 def outcome(picture: Picture) -> str:
     """Return what came of a run that has ended, in a sentence; empty while it goes on."""
     done = len(picture.trials)
-    kept = f"the session is kept with {done} finished trials" if picture.folder else ""
+    trials = f"{done} finished trial{'s' * (done != 1)}"
+    kept = f"the session is kept with {trials}" if picture.folder else ""
     match picture.stage:
         case Stage.STOPPED:
             return "Stopped. The supply is off" + (

@@ -251,8 +251,10 @@ class RunScreen(Screen):
     def _bench_changed(self, path: Path | None) -> None:
         """Read the bench file that is at hand now."""
         if path is None:
+            self.bar.set_title("")
             self.plan.setup.set_bench(None, None)
             return
+        self.plan.setup.set_bench(path, None)
         self.shell.worker.do(
             lambda: form.facts(path),
             lambda found: self._take_facts(path, found),

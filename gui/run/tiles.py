@@ -12,7 +12,7 @@ from gui.run.record import POWERS, Picture
 from gui.theme import Theme
 from rig.units import quantity
 
-_WIDTH_PX = 230
+_WIDTH_PX = 260
 _BAR_PX = 6
 
 

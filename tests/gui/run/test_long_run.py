@@ -16,6 +16,7 @@ import pytest
 
 from gui.run.flight import Changed, Ended, Flight
 from gui.run.screen import RunScreen
+from rig.interfaces.console import WireLine
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.model.completion import END, Completion, Mark
 from rig.model.scores import Score
@@ -45,7 +46,7 @@ def begin(flight: Flight) -> None:
 
 def step(flight: Flight, number: int) -> None:
     """Do what the engine does for a query: two events, a live block, two blocks on the wire."""
-    flight._wire("tx", b"\x03\x81\x02\x00")
+    flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
     flight._take(StepBegun(1, number, Query((number,)), 0.06, number / EVENTS, 60.0))
     start_s = number * COLUMNS * COLUMN_S
     level = np.full(COLUMNS, 0.04, dtype=np.float32)
@@ -53,7 +54,7 @@ def step(flight: Flight, number: int) -> None:
     flight._see(LiveBlock("", start_s, COLUMN_S, level, level, level, falls, falls + 5e-5, 0))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)), b"")
     flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
-    flight._wire("rx", b"m-ready\r\n")
+    flight.console.add(WireLine(0.0, "rx", "text", "m-ready"))
 
 
 def test_memory_does_not_grow_with_the_queries() -> None:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QComboBox, QLabel
 import rig
 from gui.run.record import Stage
 from rig.check.check import check
+from rig.interfaces.console import WireLine
 from rig.session import estimate
 from rig.session.session import open_bench
 from rig.simulation.world import World
@@ -222,8 +223,8 @@ def test_a_device_that_falls_silent_is_a_sentence(run_at: At) -> None:
     assert "within" in at.screen.notice.text
     assert "The supply is off" in at.screen.outcome.text
     lines = at.screen.live.console.lines.toPlainText()
-    assert "name%" in lines
-    assert "frame" in lines
+    assert "-> name" in lines
+    assert "RUN #" in lines
 
 
 def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: At) -> None:
@@ -310,8 +311,8 @@ def test_the_console_filters_lines_as_they_come(run_at: At) -> None:
     at.start()
     at.over()
     log = at.flight.console
-    log.add("tx", "name%")
-    log.add("rx", "m-name-[dut]")
+    log.add(WireLine(0.0, "tx", "text", "name%"))
+    log.add(WireLine(0.0, "rx", "text", "m-name-[dut]"))
     console = at.screen.live.console
     at.click("run-page-live")
     console.refresh()
