@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
 from rig.cli.labels import print_labels
-from rig.kinds import registry as kinds
+from rig.live.running import RunningSession, RunState
+from rig.model.metric import Prominence
 from rig.results import labels
 from rig.store.events import (
     Event,
@@ -24,23 +28,38 @@ from rig.store.events import (
     SessionStarted,
     StepDone,
     TrialFinished,
-    TrialResumed,
-    TrialStarted,
 )
 from rig.store.session_folder import SessionFolder
+from rig.units import scale
+
+
+class _LeftColumn(ProgressColumn):
+    """How long the session should still take, each step weighed by what it should."""
+
+    def __init__(self, running: RunningSession) -> None:
+        self._running = running
+        super().__init__()
+
+    def render(self, task: Task) -> Text:
+        """Return hours, minutes and seconds."""
+        left_s = self._running.state.left_s
+        if left_s is None:
+            return Text("-:--:--", style="progress.remaining")
+        return Text(str(timedelta(seconds=round(left_s))), style="progress.remaining")
 
 
 class RunProgress:
     """A subscriber that shows how far a session is, and how long it will take."""
 
     def __init__(self, console: Console) -> None:
+        self._running = RunningSession()
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
-            TimeRemainingColumn(),
+            _LeftColumn(self._running),
         )
         self._progress = Progress(*columns, console=console, transient=not console.is_terminal)
         self._console = console
@@ -55,11 +74,26 @@ class RunProgress:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        self._running(event)
+        self._tell(event)
+        # Where a step ends the next one begins.
+        if self._task is not None and not isinstance(event, StepDone):
+            state = self._running.state
+            done = (state.finished if state.step is None else state.trial - 1) * state.queries_due
+            queries = done + (0 if state.step is None else state.queries)
+            self._progress.update(
+                self._task,
+                completed=state.share,
+                count=f"{queries}/{state.trials_due * state.queries_due}",
+                description=_description(state),
+            )
+
+    def _tell(self, event: Event) -> None:
         match event:
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
                 print_labels(self._console, labels.of_provenance(event.provenance))
-                self._task = self._progress.add_task("queries", total=event.trials * event.queries)
+                self._task = self._progress.add_task("queries", total=1.0, count="")
             case SessionResumed():
                 stands = (
                     f"goes on: {event.finished} of {event.trials} trials are finished, "
@@ -71,14 +105,7 @@ class RunProgress:
                 print_labels(
                     self._console, labels.of_provenance(SessionFolder(event.folder).provenance())
                 )
-                done = event.finished * event.queries + event.done
-                self._task = self._progress.add_task(
-                    "queries", total=event.trials * event.queries, completed=done
-                )
-            case TrialStarted() | TrialResumed() if self._task is not None:
-                self._progress.update(self._task, description=f"trial {event.trial}")
-            case StepDone() if self._task is not None and kinds.of(event.done.step).measured:
-                self._progress.advance(self._task)
+                self._task = self._progress.add_task("queries", total=1.0, count="")
             case TrialFinished():
                 for problem in event.trial.problems:
                     self._console.print(
@@ -88,3 +115,15 @@ class RunProgress:
                     )
             case _:
                 return
+
+
+def _description(state: RunState) -> str:
+    """Return the trial at hand, and the first headline metric of those that are finished."""
+    trial = f"trial {state.trial}" if state.trial else "queries"
+    first = next((each for each in state.metrics if each.prominence is Prominence.HEADLINE), None)
+    if first is None:
+        return trial
+    half = first.interval.expanded_uncertainty
+    factor, unit = scale(first.value, first.unit)
+    width = "" if half is None else f" ± {half * factor:.2g}"
+    return escape(f"{trial}, {first.name} {first.value * factor:.5g}{width} {unit}")

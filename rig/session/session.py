@@ -31,7 +31,14 @@ from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
 from rig.stop import Stop
 from rig.store import provenance, session_folder
-from rig.store.events import Event, SessionFinished, SessionResumed, SessionStarted, Subscriber
+from rig.store.events import (
+    Event,
+    SessionFinished,
+    SessionResumed,
+    SessionStarted,
+    Subscriber,
+    TrialKept,
+)
 from rig.store.provenance_file import from_json
 from rig.store.session_folder import RESULTS, SessionFolder
 from rig.store.writer import Store
@@ -228,7 +235,9 @@ def _session(
             if number in stands.finished:
                 bench.context.stop.check()
                 seed = trial_seed(bench.config.bench.seed, number)
-                finished.append(results.reduce_trial(context, folder.trial(number), number, seed))
+                kept = results.reduce_trial(context, folder.trial(number), number, seed)
+                finished.append(kept)
+                emit(TrialKept(kept))
                 continue
             begun = (
                 stands.begun if stands.begun is not None and stands.begun.number == number else None

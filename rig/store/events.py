@@ -2,8 +2,8 @@
 """Events of an open bench and of a running session: frozen events, one after another, to every
 subscriber.
 
-Of a bench: Opening, Opened, RailState. They, and StepBegun, are told and not kept: the journal
-(rig/store/journal.py) has the others.
+Of a bench: Opening, Opened, RailState. They, TrialKept and StepBegun are told and not kept: the
+journal (rig/store/journal.py) has the others.
 """
 
 from __future__ import annotations
@@ -99,6 +99,13 @@ class TrialResumed:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialKept:
+    """A trial that was finished before the session was resumed, reduced again."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
 class StepBegun:
     """A step is about to be done, loads and SYNC bursts included; `expected_s` is how long it
     should take by the clock on the wall, 0 where that is not known.
@@ -150,6 +157,7 @@ Event = (
     | SessionResumed
     | TrialStarted
     | TrialResumed
+    | TrialKept
     | StepBegun
     | StepDone
     | TrialFinished

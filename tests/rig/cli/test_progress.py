@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a running session on a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from rig.cli.progress import RunProgress
+from rig.session.session import open_bench
+from rig.store.events import Event, StepBegun
+from tests.conftest import VIRTUAL_NULL
+
+QUICK = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+
+
+def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
+    seen: list[str] = []
+
+    with RunProgress(console) as progress:
+
+        def look(event: Event) -> None:
+            if isinstance(event, StepBegun):
+                with console.capture() as captured:
+                    console.print(progress._progress.get_renderable())
+                seen.append(captured.get().splitlines()[-1])
+
+        with open_bench(VIRTUAL_NULL, QUICK, (progress, look)) as bench:
+            bench.run(2, tmp_path)
+    assert seen[0].startswith("trial 1 ") and "-:--:--" in seen[0]
+    last = seen[-1]
+    assert last.startswith("trial 2, ") and " ms " in last and "±" not in seen[0]
+    assert "0:00:0" in last.partition("left")[2]
