@@ -89,7 +89,7 @@ class BudgetView(QWidget):
         painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
         number = quantity(line.standard_uncertainty, self._unit)
         part = (
-            f"{share(line.variance_share)} of variance"
+            f"{_rounded(line.variance_share)} of variance"
             if line.variance_share is not None
             else "in the scatter"
         )
@@ -97,3 +97,7 @@ class BudgetView(QWidget):
         painter.drawText(
             QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX), left, text
         )
+
+
+def _rounded(part: float) -> str:
+    return "<1 %" if part < 0.01 else f"{part * 100:.0f} %"

@@ -162,7 +162,7 @@ class Dots(QWidget):
         painter.drawLine(QPointF(middle, _HEAD_PX), QPointF(middle, plot.bottom()))
         for tick in self._scale.ticks():
             at = self._x(plot, tick)
-            text = f"{tick * 100:+g} %" if tick else "0"
+            text = f"{tick * 100:+g} %".replace("-", "−") if tick else "0"
             box = QRectF(at - 40, 4, 80, _HEAD_PX - 6)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 

@@ -23,11 +23,14 @@ from PySide6.QtWidgets import (
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
-from gui.trials import words
+from gui.trials import further, words
 from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
+from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
+from rig.api.drawing import drawings
+from rig.api.drawn import Drawing
 from rig.api.drift import RULE_DRIFT, RULE_ODD
 from rig.api.replication import MetricTrials, SessionTrials, session_trials
 from rig.api.session import Session
@@ -69,6 +72,8 @@ class TrialsScreen(Screen):
         self.detail = MetricView(shell.theme)
         self.tabs = QTabWidget()
         self.tabs.setObjectName("trials-tabs")
+        self.tabs.setAccessibleName("Views of the trials")
+        self.pictures: list[PictureView] = []
         self._legend = _line("trials-legend")
         self._lay_out()
         self.filter.textChanged.connect(self._choose_rows)
@@ -90,6 +95,9 @@ class TrialsScreen(Screen):
             self._take,
             self._fail,
             key="trials-session",
+        )
+        self.shell.worker.do(
+            lambda: drawings(session), self._take_drawings, self._fail, key="trials-drawings"
         )
 
     def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
@@ -114,13 +122,20 @@ class TrialsScreen(Screen):
             + (" Diamond: their mean." if claims else "")
         )
         self.details.setVisible(any(metric.detail for metric in view.metrics))
-        self.tabs.setVisible(bool(view.metrics))
         self._choose_rows()
         if not view.metrics:
-            reason = view.note or "No trial has finished."
-            self._show_nothing(f"There is nothing to compare. {reason}")
+            self._headline.setText("There is nothing to compare: no trial has finished.")
         elif odd is not None:
             self.dots.choose_named(odd.metric)
+        for title, page in further.tabs(view):
+            self.tabs.addTab(page, title)
+        self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)
+
+    def _take_drawings(self, drawn: tuple[Drawing, ...]) -> None:
+        # Behind the first page, before the tables.
+        for place, drawing in enumerate(drawn, start=1):
+            self.pictures.append(PictureView(drawing, self.shell.theme))
+            self.tabs.insertTab(place, self.pictures[-1], drawing.title)
 
     def _fail(self, error: BaseException) -> None:
         self._show_nothing("")
@@ -135,6 +150,12 @@ class TrialsScreen(Screen):
         self._findings.hide()
         self._trace.hide()
         self.tabs.hide()
+        while self.tabs.count() > 1:
+            page = self.tabs.widget(1)
+            self.tabs.removeTab(1)
+            if page is not None:
+                page.deleteLater()
+        self.pictures = []
 
     def _choose_rows(self) -> None:
         view = self.view
@@ -174,6 +195,8 @@ class TrialsScreen(Screen):
     def _set_theme(self, theme: Theme) -> None:
         self.dots.set_theme(theme)
         self.detail.set_theme(theme)
+        for picture in self.pictures:
+            picture.set_theme(theme)
         self._findings.setStyleSheet(f"color: {theme.bad}; font-weight: bold")
         self._legend.setStyleSheet(f"color: {theme.muted}")
         if self.view is not None:

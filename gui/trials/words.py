@@ -45,7 +45,7 @@ class DotScale:
 
     def ticks(self) -> tuple[float, ...]:
         """Return the deviations at which the scale has a number."""
-        step = 0.05 if self.shown > 0.12 else 0.02 if self.shown < 0.05 else 0.025
+        step = 0.1 if self.shown > 0.12 else 0.02 if self.shown < 0.05 else 0.025
         count = math.floor(self.shown / step + 1e-9)
         return tuple(step * number for number in range(-count, count + 1))
 

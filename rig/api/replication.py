@@ -117,8 +117,8 @@ class MetricTrials:
         share = line.variance_share or 0.0
         left = 1.0 - line.left_without / expanded
         return (
-            f"Improve first: {what} ({share:.0%} of the variance). "
-            f"Without it the uncertainty is {left:.0%} less."
+            f"Improve first: {what} ({share * 100:.0f} % of the variance). "
+            f"Without it the uncertainty is {left * 100:.0f} % less."
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rig.session.session import open_bench
-from tests.conftest import VIRTUAL_NULL
+from tests.conftest import ROOT, VIRTUAL_NULL
 
 # Before Qt is imported: a test that wants a display sets its own.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -50,4 +50,12 @@ def virtual_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sessions")
     overrides = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
     with open_bench(VIRTUAL_NULL, overrides) as bench:
+        return bench.run(5, root).folder
+
+
+@pytest.fixture(scope="session")
+def drifting_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished session of five trials, of which the fourth drifts; not to be changed."""
+    root = tmp_path_factory.mktemp("drifting")
+    with open_bench(ROOT / "benches" / "virtual-drift.toml", []) as bench:
         return bench.run(5, root).folder

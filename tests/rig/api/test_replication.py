@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from rig.api.replication import (
     session_trials,
     what_if,
 )
-from rig.results import claim, replication
+from rig.results import claim, document, replication
 from rig.results import results as reduction
 from rig.results.document import Results
 from rig.session.session import SessionResult, open_bench
@@ -141,6 +142,22 @@ def test_a_session_that_was_cut_off_shows_its_trials(run_virtual: Run) -> None:
     found = session_trials(rig.Session(folder))
     assert "did not finish" in found.note
     assert len(found.of(ENERGY).dots) == 2
+
+
+def test_what_an_older_schema_does_not_say_is_made_again(folder: Path, tmp_path: Path) -> None:
+    old = shutil.copytree(folder, tmp_path / "old")
+    stored = document.read(folder / "results.json")
+    (old / "results.json").write_text(document.text(stored, 3))
+    found = session_trials(rig.open_session(old))
+    assert found.note == ""
+    assert found.of("latency_infer_p99").detail
+    for trace in old.glob("trial-*/*.jls"):
+        trace.unlink()
+    less = session_trials(rig.open_session(old))
+    assert "older schema" in less.note
+    assert [dot.value for dot in less.of(ENERGY).dots] == (
+        [dot.value for dot in found.of(ENERGY).dots]
+    )
 
 
 @pytest.mark.parametrize("how", list(replication.Deviation))

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of what a session holds: all values, coverage, targets, the benchmark's own lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from gui.trials import words
+from gui.widgets.table import Column, Table
+from rig.api.replication import MetricTrials, SessionTrials
+from rig.model import comparison
+from rig.model.grid import CellState
+from rig.results.stated import stated
+
+
+def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
+    """Return a page for each thing that the session holds, with its title."""
+    results = view.results
+    pages: list[tuple[str, QWidget]] = [("Table", _page("", metric_table(view)))]
+    if results.coverage is not None:
+        counts = results.coverage
+        text = f"{counts.done} cells done, {counts.failed} failed, {counts.missing} missing."
+        pages.append(("Coverage", _page(text, _coverage(counts.cells))))
+    if results.targets:
+        pages.append(("Targets", _page(_facts(view), _targets(results.targets))))
+        pages += _records(view)
+    lines = [(trial.number, line) for trial in results.trials for line in trial.lines]
+    if lines:
+        pages.append(("Result lines", _page("", _lines(lines))))
+    return pages
+
+
+def metric_table(view: SessionTrials) -> Table:
+    """Return the table of all metrics: values, intervals, claim, verdict, a column a trial."""
+    columns = [
+        Column("metric", lambda row: row.name),
+        Column("value", lambda row: stated(row.row).value, lambda row: row.metric.value, True),
+        Column("unit", lambda row: stated(row.row).unit),
+        Column("same samples", lambda row: stated(row.row).same_samples),
+        Column("other samples", lambda row: stated(row.row).other_samples),
+        Column("claim", _claim, right=True),
+        Column("verdict", words.verdict),
+    ]
+    for place, trial in enumerate(view.results.trials):
+        columns.append(Column(f"trial {trial.number}", _cell(place), right=True))
+    table = Table(columns, "trials-table")
+    table.set_rows(view.metrics)
+    return table
+
+
+def _claim(row: MetricTrials) -> str:
+    told = stated(row.row)
+    return "" if row.claimed is None else f"{row.claimed * told.factor:.{told.decimals}f}"
+
+
+def _cell(place: int) -> Callable[[MetricTrials], str]:
+    def text(row: MetricTrials) -> str:
+        if place >= len(row.dots):
+            return ""
+        told = stated(row.row)
+        return f"{row.dots[place].value * told.factor:.{told.decimals}f}"
+
+    return text
+
+
+def _coverage(cells: tuple[CellState, ...]) -> Table:
+    table = Table(
+        [
+            Column("state", lambda cell: cell.state),
+            Column("workload", lambda cell: cell.workload),
+            Column("what", lambda cell: cell.what),
+            Column("done", lambda cell: str(cell.done), lambda cell: cell.done, True),
+            Column("asked", lambda cell: str(cell.asked), lambda cell: cell.asked, True),
+            Column("why it failed", lambda cell: "; ".join(cell.failures)),
+        ],
+        "trials-coverage",
+    )
+    table.set_rows(cells)
+    return table
+
+
+def _targets(rows: tuple[comparison.Compared, ...]) -> Table:
+    columns = [
+        Column(head, _of_row(place), right=place >= 2) for place, head in enumerate(comparison.HEAD)
+    ]
+    table = Table(columns, "trials-targets")
+    table.set_rows(rows)
+    return table
+
+
+def _of_row(place: int) -> Callable[[comparison.Compared], str]:
+    return lambda row: comparison.shown(row)[place]
+
+
+def _facts(view: SessionTrials) -> str:
+    """Return what the gaps mean, and what the task states of its data and targets."""
+    facts = view.results.provenance.stored["task"]
+    told = [
+        f"{name.replace('_', ' ')}: {value}"
+        for name, value in facts.items()
+        if isinstance(value, str) and value and name != "name"
+    ]
+    return "\n".join([f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *told])
+
+
+def _records(view: SessionTrials) -> list[tuple[str, QWidget]]:
+    """Return a page for each list of records that the task states, such as its workloads with the
+    provenance of their targets.
+    """
+    pages = []
+    for name, rows in view.results.provenance.stored["task"].items():
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            heads = list(dict.fromkeys(head for row in rows for head in row))
+            columns = [Column(head.replace("_", " "), _of_record(head)) for head in heads]
+            table = Table(columns, f"trials-{name}")
+            table.set_rows(rows)
+            pages.append((name.replace("_", " ").capitalize(), _page("", table)))
+    return pages
+
+
+def _of_record(head: str) -> Callable[[dict[str, Any]], str]:
+    def text(row: dict[str, Any]) -> str:
+        value = row.get(head)
+        return "–" if value is None else str(value)
+
+    return text
+
+
+def _lines(lines: list[tuple[int, str]]) -> Table:
+    table = Table(
+        [
+            Column("trial", lambda line: str(line[0]), lambda line: line[0]),
+            Column("in the words of the benchmark", lambda line: line[1]),
+        ],
+        "trials-lines",
+    )
+    table.set_rows(lines)
+    return table
+
+
+def _page(text: str, table: Any) -> QWidget:
+    page = QWidget()
+    column = QVBoxLayout(page)
+    if text:
+        label = QLabel(text)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        column.addWidget(label)
+    column.addWidget(table)
+    return page

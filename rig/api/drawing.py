@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of a session's scenario as plain data, so that a window can draw and zoom them.
+
+A scenario draws with matplotlib, for the report (rig/model/picture.py). Here its artists become
+curves, boxes, images and words in the coordinates of their axes, whatever their scale; so pictures
+of a third party's scenario are drawn as well. Of a picture with artists that are not known there is
+an image instead.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rig.api.drawn import Drawing, Panel
+from rig.errors import RigError
+from rig.interfaces.scenario import Illustrated
+from rig.model.picture import Picture
+from rig.results.results import Context
+from rig.store.session_folder import RESULTS, SessionFolder
+
+if TYPE_CHECKING:
+    from rig.api.session import Session
+
+_IMAGE_DPI = 130
+
+
+def drawings(session: Session) -> tuple[Drawing, ...]:
+    """Return what the scenario of a session draws; one that fails to is a sentence."""
+    import matplotlib.style
+
+    from rig.report.style import STYLE
+
+    folder = SessionFolder(session.path)
+    title = "Pictures"
+    try:
+        scenario = Context.of(folder).scenario
+        if not isinstance(scenario, Illustrated):
+            return ()
+        if not (session.path / RESULTS).exists():
+            return (Drawing("scenario", title, "Not drawn: the session did not finish."),)
+        with matplotlib.style.context(["default", STYLE]):
+            return tuple(map(drawing, scenario.pictures(session.path)))
+    except Exception as error:
+        why = error.cause if isinstance(error, RigError) else repr(error)
+        return (Drawing("scenario", title, f"Not drawn: {why}."),)
+
+
+def drawing(picture: Picture) -> Drawing:
+    """Return a picture as plain data."""
+    from rig.api.artists import Unknown, legend, panels
+
+    if picture.figure is None:
+        return Drawing(picture.name, picture.title, picture.caption)
+    picture.figure.draw_without_rendering()
+    try:
+        return Drawing(
+            picture.name,
+            picture.title,
+            picture.caption,
+            panels(picture.figure),
+            legend(picture.figure),
+        )
+    except Unknown:
+        return Drawing(picture.name, picture.title, picture.caption, image=_image(picture.figure))
+
+
+def nearest(panel: Panel, x: float, y: float) -> tuple[float, float] | None:
+    """Return the marked or joined point next to a place, by shares of the panel; None where there
+    is none.
+    """
+    wide = panel.x.high - panel.x.low or 1.0
+    high = panel.y.high - panel.y.low or 1.0
+    best: tuple[float, float, float] | None = None
+    for curve in panel.curves:
+        known = np.isfinite(curve.x) & np.isfinite(curve.y)
+        if not known.any():
+            continue
+        away = ((curve.x[known] - x) / wide) ** 2 + ((curve.y[known] - y) / high) ** 2
+        place = int(np.argmin(away))
+        if best is None or away[place] < best[0]:
+            best = float(away[place]), float(curve.x[known][place]), float(curve.y[known][place])
+    return None if best is None else (best[1], best[2])
+
+
+def _image(figure: Any) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=_IMAGE_DPI)
+    return file.getvalue()

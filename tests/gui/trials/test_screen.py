@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trials screen by clicks and keys: the odd trial, claims, sessions in a bad state."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from rig.api.replication import AUDIT, REPLICATION, what_if
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.trials.screen import TrialsScreen
+    from gui.window import MainWindow
+
+ENERGY = "energy_infer"
+
+
+def opened(window: MainWindow, qtbot: QtBot, path: Path) -> TrialsScreen:
+    """Open a session and show the trials screen when it has read it."""
+    window.go("trials")
+    window.open_session(path)
+    screen = cast("TrialsScreen", window.screen_named("trials"))
+    qtbot.waitUntil(lambda: window.shell.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: not window.shell.worker.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: "Reading" not in text(screen, "trials-headline"), timeout=5_000)
+    return screen
+
+
+def text(screen: TrialsScreen, name: str) -> str:
+    label = screen.findChild(QLabel, name)
+    assert label is not None
+    return label.text()
+
+
+def test_the_screen_points_at_the_trial_that_drifts(
+    window: MainWindow, qtbot: QtBot, drifting_session: Path
+) -> None:
+    screen = opened(window, qtbot, drifting_session)
+    assert "do not replicate" in text(screen, "trials-headline")
+    assert text(screen, "trials-findings").startswith("Trial 4 is the odd one: +")
+    assert "SIMULATED" in text(screen, "labels")
+    view = screen.view
+    assert view is not None and view.drifts.pointed is not None
+    assert screen.dots.current == view.drifts.pointed.metric, "its metric is at hand"
+    button = screen.findChild(QPushButton, "trials-odd-trace")
+    assert button is not None and "trial 4" in button.text()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert window._stack.currentWidget().objectName() == "screen-trace"
+
+
+def test_arrows_and_clicks_take_another_metric_in_hand(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    screen = opened(window, qtbot, virtual_session)
+    names = [metric.name for metric in screen.dots.metrics]
+    assert names[:2] == ["accuracy", "latency_preprocess"] or len(names) > 4
+    qtbot.keyClick(screen.dots, Qt.Key.Key_Home)
+    qtbot.keyClick(screen.dots, Qt.Key.Key_Down)
+    assert screen.dots.current == names[1]
+    assert text(screen, "trials-metric-title").startswith(names[1])
+    qtbot.keyClick(screen.dots, Qt.Key.Key_End)
+    assert screen.dots.current == names[-1]
+    middle = screen.dots.row_middle(ENERGY).toPoint()
+    qtbot.mouseClick(screen.dots, Qt.MouseButton.LeftButton, pos=middle)
+    assert screen.dots.current == ENERGY
+    assert screen.detail.budget.lines
+    assert "Improve first" in text(screen, "trials-advice")
+
+
+def test_typing_filters_the_metrics(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    screen = opened(window, qtbot, virtual_session)
+    few = len(screen.dots.metrics)
+    qtbot.mouseClick(screen.details, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert len(screen.dots.metrics) > few, "details are shown"
+    qtbot.keyClicks(screen.filter, "energy")
+    assert all("energy" in metric.name for metric in screen.dots.metrics)
+    qtbot.keyClicks(screen.filter, " no such")
+    assert screen.dots.metrics == ()
+    screen.filter.clear()
+    assert screen.dots.current != ""
+
+
+def test_the_slider_judges_a_claim_by_both_rules(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    screen = opened(window, qtbot, virtual_session)
+    screen.dots.choose_named(ENERGY)
+    what = screen.detail.what_if
+    assert screen.view is not None
+    average = screen.view.of(ENERGY).mean
+    assert what.found is not None and what.found.claimed == pytest.approx(average)
+    for _ in range(6):
+        qtbot.keyClick(what.slider, Qt.Key.Key_PageUp)
+    assert what.found.claimed == pytest.approx(1.06 * average)
+    assert what.texts()[REPLICATION].startswith("✗ does not hold: off by −5.7 %")
+    assert what.texts()[AUDIT].startswith("✓ holds: better by 5.7 %")
+    asked = what_if(screen.view.results, ENERGY, what.found.claimed)
+    assert what.found.verdicts == asked.verdicts
+
+
+def test_a_claim_is_entered_as_a_number(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    screen = opened(window, qtbot, virtual_session)
+    screen.dots.choose_named(ENERGY)
+    what = screen.detail.what_if
+    assert what.entry.suffix() == " mJ"
+    what.entry.selectAll()
+    qtbot.keyClicks(what.entry, "3")
+    qtbot.keyClick(what.entry, Qt.Key.Key_Return)
+    assert what.found is not None and what.found.claimed == pytest.approx(3e-3)
+    assert what.slider.value() == what.slider.maximum(), "beyond the slider"
+    assert what.texts()[REPLICATION].startswith("✗")
+    qtbot.mouseClick(what.back, Qt.MouseButton.LeftButton)
+    assert what.texts()[REPLICATION].startswith("✓")
+
+
+def test_the_other_theme_keeps_what_is_shown(
+    window: MainWindow, qtbot: QtBot, drifting_session: Path
+) -> None:
+    screen = opened(window, qtbot, drifting_session)
+    before = text(screen, "trials-metric-title")
+    for name in ("dark", "light"):
+        window.shell.themes.choose(name)
+        assert not screen.grab().isNull()
+    assert text(screen, "trials-metric-title") == before
+
+
+def test_a_session_that_was_cut_off_shows_what_it_has(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path, tmp_path: Path
+) -> None:
+    cut = shutil.copytree(virtual_session, tmp_path / "cut")
+    lines = (cut / "events.jsonl").read_text().splitlines(keepends=True)
+    ends = [place for place, line in enumerate(lines) if '"trial_finished"' in line]
+    (cut / "events.jsonl").write_text("".join(lines[: ends[2] + 1]))
+    (cut / "results.json").unlink()
+    screen = opened(window, qtbot, cut)
+    assert screen.view is not None
+    assert len(screen.view.of(ENERGY).dots) == 3
+    assert "did not finish" in screen._notice.text
+    what = screen.detail.what_if
+    assert "3 trials" in what.texts()[REPLICATION]
+
+
+def test_a_session_without_a_finished_trial_is_a_sentence(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path, tmp_path: Path
+) -> None:
+    cut = shutil.copytree(virtual_session, tmp_path / "cut")
+    lines = (cut / "events.jsonl").read_text().splitlines(keepends=True)
+    (cut / "events.jsonl").write_text("".join(lines[:2]))
+    (cut / "results.json").unlink()
+    screen = opened(window, qtbot, cut)
+    assert "no trial has finished" in text(screen, "trials-headline")
+
+
+def test_results_that_are_nonsense_are_a_notice(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path, tmp_path: Path
+) -> None:
+    broken = shutil.copytree(virtual_session, tmp_path / "broken")
+    (broken / "results.json").write_text('{"schema": "neurorig-results-99"}')
+    window.go("trials")
+    window.open_session(broken)
+    screen = cast("TrialsScreen", window.screen_named("trials"))
+    qtbot.waitUntil(lambda: screen._notice.text != "", timeout=20_000)
+    assert "neurorig-results" in screen._notice.text
+    assert screen.tabs.isHidden()
+
+
+def test_all_values_can_be_copied_as_a_table(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    from gui.widgets.table import Table
+
+    screen = opened(window, qtbot, virtual_session)
+    table = screen.findChild(Table, "trials-table")
+    assert table is not None
+    lines = table.text().splitlines()
+    assert lines[0].split("\t")[:3] == ["metric", "value", "unit"]
+    assert lines[0].endswith("trial 5")
+    assert any(line.startswith(ENERGY) for line in lines)
