@@ -158,8 +158,11 @@ class LiveView(QWidget):
             x = self._x(self._frame.stop_s + ago_s)
             if x > plot.right() - 4:
                 continue
-            box = QRectF(x - _LABEL_PX / 2, plot.bottom() + 2, _LABEL_PX, _AXIS_PX - 4)
-            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, f"{ago_s:g} s")
+            at_edge = x < plot.left() + _LABEL_PX / 2
+            left = x + 2 if at_edge else x - _LABEL_PX / 2
+            where = Qt.AlignmentFlag.AlignLeft if at_edge else Qt.AlignmentFlag.AlignHCenter
+            box = QRectF(left, plot.bottom() + 2, _LABEL_PX, _AXIS_PX - 4)
+            painter.drawText(box, where, f"{ago_s:g} s")
         painter.setPen(QColor(theme.border))
         painter.drawRect(plot)
 

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 from gui.theme import Theme
 
 _BUTTONS = (
-    ("trace", "Trace", "Ctrl+Shift+T"),
-    ("trials", "Trials", "Ctrl+Shift+R"),
-    ("report", "Report", "Ctrl+Shift+P"),
+    ("trace", "Trace", "Alt+T"),
+    ("trials", "Trials", "Alt+R"),
+    ("report", "Report", "Alt+E"),
 )
 
 

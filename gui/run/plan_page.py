@@ -21,6 +21,8 @@ from gui.widgets.table import Column, Table
 from rig.session.estimate import Estimate
 
 _WIDTHS = (430, 800)
+#: Room of a scroll bar below the rows.
+_SPARE_PX = 16
 _COLUMNS = (
     Column("step", lambda row: row.group),
     Column("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
@@ -74,6 +76,9 @@ class PlanPage(QWidget):
         self._head.setText("What will happen")
         self.notice.clear()
         self.table.set_rows(found.rows)
+        head = self.table.horizontalHeader().height()
+        rows = self.table.verticalHeader().defaultSectionSize() * len(found.rows)
+        self.table.setMaximumHeight(head + rows + 2 * self.table.frameWidth() + _SPARE_PX)
         self.table.show()
         self._show_lines(plan_text.summary(found))
 

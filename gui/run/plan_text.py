@@ -48,7 +48,7 @@ def summary(found: Estimate) -> list[PlanLine]:
         PlanLine("What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"),
         PlanLine(
             "Time",
-            f"{about} {duration(found.trials * found.known_s)}{clock}, {about} "
+            f"{about} {duration(found.trials * found.known_s)}{clock}, "
             f"{duration(found.known_s)} a trial; {duration(found.session.most_s)} if every limit "
             "is reached",
         ),
@@ -56,6 +56,14 @@ def summary(found: Estimate) -> list[PlanLine]:
     if found.virtual:
         lines.append(
             PlanLine("", "virtual time passes faster than the clock on the wall: SIMULATED")
+        )
+    if found.unknown:
+        lines.append(
+            PlanLine(
+                "",
+                "of some steps only a limit is known: what a query takes, only the device knows; a "
+                "claimed latency is taken for it",
+            )
         )
     lines += [PlanLine("Rail" if not rail.name else rail.name, _rail(rail)) for rail in found.rails]
     if not found.rails:

@@ -141,6 +141,7 @@ class RunRecord:
         self._lock = threading.Lock()
         self._clock = clock
         self._picture = Picture(Stage.OPENING)
+        self._unswitched: frozenset[str] = frozenset()
         self._step_began_s = 0.0
         self._step_expected_s = 0.0
         self._tick_hz = 0.0
@@ -196,7 +197,10 @@ class RunRecord:
                 self._set(doing=f"{event.part} {event.name} is open")
                 tick_hz = getattr(event.info, "tick_hz", 0)
                 self._tick_hz = tick_hz or self._tick_hz
-            case RailState():
+                # A counter of the host, or a recording of earlier, switches nothing.
+                if getattr(event.info, "switches", True) is False:
+                    self._unswitched |= {event.rail}
+            case RailState() if event.rail not in self._unswitched:
                 self._set(rails=self._picture.rails | {event.rail: event.on})
             case SessionStarted():
                 self._begin(event.folder, event.trials, event.queries, event.provenance)
@@ -223,6 +227,8 @@ class RunRecord:
                 self._trial_finished(event)
             case SessionFinished():
                 self._set(reason=event.reason)
+            case _:
+                pass
 
     def _begin(self, folder: Path, trials: int, queries: int, about: dict[str, Any]) -> None:
         stage = Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING

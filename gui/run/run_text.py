@@ -44,7 +44,7 @@ def _running(picture: Picture) -> str:
 def supply(picture: Picture) -> tuple[str, str]:
     """Return the state of the supply in words, and its colour: "ok", "warn" or ""."""
     if not picture.rails:
-        return "off", ""
+        return "not switched", ""
     on = [rail or "supply" for rail, is_on in picture.rails.items() if is_on]
     if not on:
         return "off", ""
@@ -102,15 +102,20 @@ def outcome(picture: Picture) -> str:
     kept = f"the session is kept with {trials}" if picture.folder else ""
     match picture.stage:
         case Stage.STOPPED:
-            return "Stopped. The supply is off" + (
-                f"; {kept}: Resume goes on where it stopped." if kept else "."
-            )
+            resume = f"; {kept}: Resume goes on where it stopped." if kept else "."
+            return f"Stopped. {_switched(picture)}{resume}"
         case Stage.FAILED:
-            state = (
-                "THE SUPPLY MAY STILL BE ON: switch it off by hand"
-                if picture.powered
-                else "The supply is off"
-            )
-            return f"{state}{f'; {kept}' if kept else ''}."
+            return f"{_switched(picture)}{f'; {kept}' if kept else ''}."
         case _:
             return ""
+
+
+def _switched(picture: Picture) -> str:
+    """Return how the supply is behind a run; nothing is said of one that the rig does not
+    switch.
+    """
+    if not picture.rails:
+        return "Nothing was switched on"
+    if picture.stage is Stage.FAILED and picture.powered:
+        return "THE SUPPLY MAY STILL BE ON: switch it off by hand"
+    return "The supply is off"

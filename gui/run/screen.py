@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -29,6 +29,7 @@ from rig.cli import report
 #: Thirty frames a second; numbers and console every so many frames.
 _FRAME_MS = 33
 _REST_EVERY = 6
+_AWAY_MS = 1000
 #: The engine switches off and closes within this time when the window is closed.
 _CLOSE_S = 30.0
 _SUCCESS = "success"
@@ -37,6 +38,16 @@ _UNREADABLE = "unreadable"
 
 class RunScreen(Screen):
     """The run screen: a bar on top, a page for the plan and one for the run."""
+
+    KEYS: ClassVar = (
+        ("F5", "start a session"),
+        ("Shift+F5", "stop: the supply goes off, the session is kept"),
+        ("F6", "resume the session that was stopped or cut off"),
+        ("Alt+P, Alt+L", "the plan; what happens now"),
+        ("Space", "hold the live picture (the recording goes on)"),
+        ("Ctrl+L", "filter the console"),
+        ("Alt+T, Alt+R, Alt+E", "after the end: trace, trials, report"),
+    )
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
@@ -68,12 +79,14 @@ class RunScreen(Screen):
 
     def enter(self) -> None:
         """Go on drawing."""
+        self._timer.setInterval(_FRAME_MS)
         if self._flight is not None and self._flight.alive:
             self._timer.start()
 
     def leave(self) -> None:
-        """Draw nothing that nobody sees; the run goes on."""
-        self._timer.stop()
+        """Draw nothing that nobody sees; the status line says how far the run is."""
+        if self._timer.isActive():
+            self._timer.setInterval(_AWAY_MS)
 
     def show_session(self, session: Session) -> None:
         """Offer to resume a session that did not end well."""
@@ -166,6 +179,10 @@ class RunScreen(Screen):
 
     def _frame(self) -> None:
         """Draw one frame: the curve each time, numbers and console more seldom."""
+        flight = self._flight
+        if flight is not None and not self.isVisible():
+            self.shell.say(f"running: {run_text.progress(flight.record.picture())}")
+            return
         self._frames += 1
         self.live.refresh_curve()
         if self._frames % _REST_EVERY == 0:
@@ -263,7 +280,8 @@ class RunScreen(Screen):
         )
 
     def _take_facts(self, path: Path, found: BenchFacts | None) -> None:
-        self.bar.set_title("" if found is None else found.name)
+        if not self._busy:
+            self.bar.set_title("" if found is None else found.name)
         self.plan.setup.set_bench(path, found)
 
     def _plan(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -154,11 +154,18 @@ class SetupPanel(QWidget):
             self.bench_chosen.emit(path)
 
     def _choose_bench(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Bench file", "", "Bench files (*.toml)")
-        if name:
-            self.bench_chosen.emit(Path(name))
+        chosen = self._dialog("Bench file", "Bench files (*.toml)")
+        chosen.fileSelected.connect(lambda name: self.bench_chosen.emit(Path(name)))
+        chosen.open()
 
     def _choose_claim(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Claim", "", "Claims (*.toml *.json)")
-        if name:
-            self.claim.setText(name)
+        chosen = self._dialog("Claim", "Claims (*.toml *.json)")
+        chosen.fileSelected.connect(self.claim.setText)
+        chosen.open()
+
+    def _dialog(self, title: str, names: str) -> QFileDialog:
+        """Return a dialog that does not stop the window behind it."""
+        dialog = QFileDialog(self, title, "", names)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return dialog

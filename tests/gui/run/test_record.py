@@ -155,4 +155,17 @@ def test_a_metric_that_one_trial_lacks_is_left_out() -> None:
 
 def test_ready_says_nothing_of_an_outcome() -> None:
     assert run_text.outcome(Picture()) == ""
-    assert run_text.supply(Picture()) == ("off", "")
+    assert run_text.supply(Picture()) == ("not switched", "")
+
+
+def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
+    class Counter:
+        switches = False
+
+    record = RunRecord(lambda: 0.0)
+    record.take(Opened("monitor", "rapl", Counter()))  # type: ignore[arg-type]
+    started(record)
+    assert record.picture().rails == {}
+    record.ended(BenchError("the counter is gone"))
+    assert run_text.outcome(record.picture()).startswith("Nothing was switched on; the session")
+    assert run_text.supply(record.picture()) == ("not switched", "")

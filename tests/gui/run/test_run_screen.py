@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel
 
 import rig
 from gui.run.record import Stage
@@ -338,3 +338,52 @@ def test_every_widget_that_is_acted_on_has_a_name(run_at: At) -> None:
             assert found.accessibleName() or found.text(), found.objectName()
     for label in at.screen.findChildren(QLabel):
         assert label.textFormat() in (Qt.TextFormat.PlainText, Qt.TextFormat.AutoText)
+
+
+def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings(*MANY)
+    at.planned()
+    at.start()
+    at.until(lambda: at.picture.queries > 5)
+    painted = at.screen.live.view.frames_painted
+    at.window.go("sessions")
+    at.until(lambda: "running: trial 1" in at.window.statusBar().currentMessage())
+    assert at.screen.live.view.frames_painted == painted
+    at.window.go("run")
+    at.until(lambda: at.screen.live.view.frames_painted > painted)
+    at.click("run-stop")
+    at.over()
+    assert at.picture.stage is Stage.STOPPED
+
+
+def test_the_report_is_written_and_shown(run_at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Desktop:
+        @staticmethod
+        def openUrl(url: QUrl) -> None:  # noqa: N802
+            shown.append(url.toLocalFile())
+
+    monkeypatch.setattr("gui.run.screen.QDesktopServices", Desktop)
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=1")
+    at.planned()
+    at.start()
+    at.over()
+    at.click("run-to-report")
+    at.until(lambda: shown)
+    assert shown == [str(at.picture.folder / "report.html")]
+    assert Path(shown[0]).stat().st_size > 10_000
+
+
+def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(run_at: At, tmp_path: Path) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.click("run-claim-open")
+    dialog = at.screen.findChild(QFileDialog)
+    assert dialog is not None and dialog.isVisible()
+    claim = tmp_path / "claim.toml"
+    claim.write_text("energy_infer = 2e-3\n")
+    dialog.fileSelected.emit(str(claim))
+    dialog.close()
+    assert at.screen.plan.setup.value.claim == claim
