@@ -36,6 +36,7 @@ COMMANDS = {
     "firmware": ("rig.cli.firmware:firmware", "Make, build, emulate and flash a board's firmware"),
     "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
     "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),
+    "model": ("rig.cli.model:model", "Look at, check and run a network in a NIR file"),
     "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
     "probe": ("rig.cli.probe:probe", "Test the bench step by step; name faults and what to try"),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),

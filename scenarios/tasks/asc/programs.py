@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from rig.interfaces.cpu_program import Program, Routine
+from rig.network import conventions, graph, interpreter
+from rig.network.checks import require_sound
 from scenarios.tasks.asc.integer import infer, spike_counts
-from scenarios.tasks.asc.interpreter import read_network, run_network
 from scenarios.tasks.asc.model import SLICE_SAMPLES, STATE_MAX, AscModel
 from scenarios.tasks.asc.nirfile import read_model
 
@@ -48,13 +49,19 @@ def integer(path: str) -> Routine:
 def interpreted(path: str) -> Routine:
     """Return the NIR graph's network in floating point behind the same front end."""
     bank = read_model(Path(path)).bank
-    network = read_network(Path(path))
+    model = graph.read(Path(path))
+    require_sound(model)
+    network = graph.network(model)
+    how = conventions.stated(model.nodes)
+    last = graph.neurons(network)[-1].name
+
+    def infer_floats(counts: Any) -> tuple[Any, Any]:
+        run = interpreter.run(network, counts[None], how=how)
+        return run.values[network.outputs[0]][0].sum(axis=0), run.membranes[last][0]
+
     return Routine(
         load=_slice,
-        phases=(
-            lambda audio: spike_counts(bank, audio)[0],
-            lambda counts: run_network(network, counts),
-        ),
+        phases=(lambda audio: spike_counts(bank, audio)[0], infer_floats),
         output=lambda result: _bytes(*result),
     )
 

@@ -6,17 +6,13 @@ far as is said here.
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
-import nir
 import numpy as np
 import pytest
 
-from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed, Routine
 from scenarios.tasks.asc.integer import infer, spike_counts
-from scenarios.tasks.asc.interpreter import read_network, run_network
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 
@@ -93,42 +89,3 @@ def test_another_length_is_refused(task: AscTask) -> None:
     for name in task.programs:
         with pytest.raises(ValueError, match="15998 bytes"):
             routine(task, name).load(bytes(15_998))
-
-
-def test_a_single_neuron_is_the_leaky_integration_that_its_constants_say(tmp_path: Path) -> None:
-    # One spike of weight 8 a step for ever: current 8 (keep + keep^2 + ...), membrane likewise, by
-    # hand with keep = 1/2 of both.
-    metadata = {"spike_rule": "v >= v_threshold; v -= v_threshold for each spike", "spikes_max": 31}
-    one = np.ones(1, np.float32)
-    neurons = nir.CubaLIF(
-        tau_syn=0.016 * one,
-        tau_mem=0.016 * one,
-        r=one,
-        v_leak=0 * one,
-        v_reset=0 * one,
-        v_threshold=7 * one,
-        metadata=metadata,
-    )
-    nodes = {
-        "input": nir.Input(np.array([1])),
-        "weight": nir.Linear(weight=8 * np.ones((1, 1), np.float32)),
-        "neurons": neurons,
-        "output": nir.Output(np.array([1])),
-    }
-    edges = [("input", "weight"), ("weight", "neurons"), ("neurons", "output")]
-    nir.write(str(tmp_path / "one.nir"), nir.NIRGraph(nodes, edges, metadata={"dt_s": 0.008}))
-    fired, membrane = run_network(read_network(tmp_path / "one.nir"), np.ones((3, 1)))
-    # Currents 4, 6, 7; membranes 4; 2 + 6 = 8, fires once, 1; 0.5 + 7 = 7.5, fires once, 0.5.
-    assert (fired.tolist(), membrane.tolist()) == ([2.0], pytest.approx([0.5], abs=1e-5)), (
-        "constants are stored in 32 bits"
-    )
-
-
-def test_a_graph_that_is_no_chain_it_knows_is_refused(tmp_path: Path) -> None:
-    graph = nir.read(str(SHIPPED_MODEL))
-    graph.nodes["neurons_0"] = nir.Flatten(
-        input_type={"input": np.array([64])}, start_dim=0, end_dim=0
-    )
-    nir.write(str(tmp_path / "other.nir"), graph)
-    with pytest.raises(DataError, match="neurons_0 is a Flatten"):
-        read_network(tmp_path / "other.nir")

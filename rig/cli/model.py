@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig model`: look at a NIR file, check it, and run it in the reference interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from rig.cli.terminal import Terminal
+from rig.errors import ConfigError, DataError
+from rig.network import conventions, footprint, graph
+from rig.network.checks import findings, require_sound
+from rig.network.conventions import PRESETS, Conventions
+from rig.network.interpreter import Run
+from rig.network.interpreter import run as run_network
+from rig.units import quantity
+
+_OUT = Terminal()
+#: Exit code where something is wrong.
+_WRONG = 1
+
+_model = click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+_dt = click.option(
+    "--dt",
+    "dt_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time step, where the file states none, or instead of its own.",
+)
+
+
+@click.group()
+def model() -> None:
+    """Look at, check and run a spiking network in a NIR file."""
+
+
+@model.command()
+@_model
+def inspect(path: Path) -> None:
+    """Print the nodes of a network in the order of a step, with shapes and sizes."""
+    network = graph.network(graph.read(path))
+    table = Table("node", "kind", "in", "out", "parameters", "times")
+    for place in network.places:
+        late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
+        table.add_row(
+            place.name + late,
+            type(place.node).__name__,
+            _shape(place.shape_in),
+            _shape(place.shape_out),
+            str(footprint.parameters(place.node)),
+            _times(place.node),
+        )
+    _OUT.print(table)
+    sizes = footprint.of(network)
+    step = "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
+    _OUT.print(
+        f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
+        f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}"
+    )
+    _OUT.print(f"conventions: {_words(conventions.stated(graph.taken_apart(graph.read(path))[0]))}")
+
+
+@model.command()
+@_model
+@_dt
+def check(path: Path, dt_s: float | None) -> int:
+    """Print what is wrong or doubtful in a NIR file; exit code 1 where something is wrong."""
+    found = findings(graph.read(path), dt_s)
+    for finding in found:
+        _OUT.print(str(finding))
+    wrong = sum(finding.wrong for finding in found)
+    _OUT.print(f"{path.name}: {wrong} wrong, {len(found) - wrong} doubtful")
+    return _WRONG if wrong else 0
+
+
+@model.command()
+@_model
+@click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
+@_dt
+@click.option(
+    "--as",
+    "preset",
+    type=click.Choice(sorted(PRESETS)),
+    help="The conventions of a program or chip [default: as the file states, else nir].",
+)
+@click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
+)
+def run(
+    path: Path,
+    inputs: Path,
+    dt_s: float | None,
+    preset: str | None,
+    record: tuple[str, ...],
+    output: Path | None,
+) -> None:
+    """Run a network over its inputs, an array (samples, steps, *shape) or (steps, *shape)."""
+    read = graph.read(path)
+    require_sound(read, dt_s)
+    network = graph.network(read)
+    names = [place.name for place in network.places]
+    if unknown := [name for name in record if name not in names]:
+        raise ConfigError(
+            f"no node {unknown[0]!r}", path="--record", try_next=f"one of {', '.join(names)}"
+        )
+    values = _values(inputs)
+    if values.ndim == len(network.place(network.inputs[0]).shape_out) + 1:
+        values = values[None]
+    stated = conventions.stated(graph.taken_apart(read)[0])
+    done = run_network(network, values, dt_s, PRESETS[preset] if preset else stated, record)
+    _print_run(done, values.shape)
+    if output is not None:
+        np.savez_compressed(output, **done.values)
+        _OUT.print(f"values of {', '.join(done.values)}: {output}")
+
+
+def _values(path: Path) -> Any:
+    """Return the array in a file; one that would need code to be read is refused."""
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(
+            f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
+        ) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
+        raise DataError(f"{path} holds no array of numbers", try_next="numpy.save of one array")
+    return values
+
+
+def _print_run(done: Run, shape: tuple[int, ...]) -> None:
+    _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
+    for name, count in done.spikes.items():
+        _OUT.print(f"{name}: {count} spikes")
+    for name, values in done.values.items():
+        sums = values.sum(axis=1).reshape(shape[0], -1)
+        for number, row in enumerate(sums[:10]):
+            numbers = " ".join(f"{value:.6g}" for value in row[:16])
+            more = " ..." if row.size > 16 else ""
+            _OUT.print(f"{name}, sample {number}, sum over the steps: {numbers}{more}")
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _times(node: Any) -> str:
+    texts = []
+    for name in ("tau", "tau_syn", "tau_mem", "delay"):
+        times_s = getattr(node, name, None)
+        if times_s is not None:
+            least, most = (float(end(times_s)) for end in (np.min, np.max))
+            ends = quantity(least, "s")
+            texts.append(f"{name} {ends}" + ("" if least == most else f" to {quantity(most, 's')}"))
+    return ", ".join(texts)
+
+
+def _words(how: Conventions) -> str:
+    name = next((name for name, one in PRESETS.items() if one == how), "its own")
+    above = "above" if how.above else "at"
+    often = f", up to {how.spikes_max} a step" if how.spikes_max > 1 else ""
+    return (
+        f"{name}: {how.scheme.value}, {how.current.value} current, a spike {above} the threshold"
+        f"{often}, reset {'to v_reset' if how.reset.value == 'value' else 'subtracts it'}, gains "
+        f"{'of the file' if how.gains.value == 'file' else 'of 1'}"
+    )

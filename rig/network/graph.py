@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network: the nodes of a NIR file in the order in which a step goes through them.
+
+Subgraphs are taken apart, their inner names behind theirs and a dot. An edge that closes a cycle
+brings what its node gave in the step before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nir
+import numpy as np
+
+from rig.errors import DataError
+from rig.network.shapes import NEURONS, Shape, entering, leaving
+
+Edge = tuple[str, str]
+
+#: Where this project's files state their time step.
+DT_KEY = "dt_s"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A node in its network: the nodes that feed it within a step, those that feed it one step
+    later, and the shapes that enter and leave it.
+    """
+
+    name: str
+    node: Any
+    sources: tuple[str, ...]
+    late_sources: tuple[str, ...]
+    shape_in: Shape
+    shape_out: Shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A network that can be run: its places in order; `dt_s` as the file states it, else None."""
+
+    places: tuple[Place, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dt_s: float | None
+
+    @property
+    def late_edges(self) -> tuple[Edge, ...]:
+        """Return the edges that close cycles, and bring the step before."""
+        return tuple((source, place.name) for place in self.places for source in place.late_sources)
+
+    def place(self, name: str) -> Place:
+        """Return the place of a node."""
+        return next(place for place in self.places if place.name == name)
+
+
+def read(path: Path) -> Any:
+    """Return the NIR graph of a file, with no check of its types; raises DataError where it is
+    none.
+    """
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    try:
+        graph = nir.read(path, type_check=False)
+    except Exception as error:  # nir and h5py raise whatever they stumble over
+        raise DataError(
+            f"{path} is not a NIR file", evidence=f"{type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(graph, nir.NIRGraph):
+        raise DataError(f"{path} holds a {type(graph).__name__}, not a graph")
+    return graph
+
+
+def network(graph: Any) -> Network:
+    """Return the network of a NIR graph; raises DataError where it has no order or no shapes."""
+    nodes, edges = taken_apart(graph)
+    for edge in edges:
+        if missing := [name for name in edge if name not in nodes]:
+            raise DataError(f"an edge names {missing[0]}, which is no node", evidence=f"{edge}")
+    inputs = tuple(name for name, node in graph.nodes.items() if isinstance(node, nir.Input))
+    outputs = tuple(name for name, node in graph.nodes.items() if isinstance(node, nir.Output))
+    if not inputs or not outputs:
+        raise DataError(
+            f"the graph has {len(inputs)} inputs and {len(outputs)} outputs",
+            evidence=f"its nodes: {', '.join(map(repr, list(graph.nodes)[:20]))}",
+            try_next="an Input and an Output node in the file",
+        )
+    order, late = _ordered(nodes, edges, inputs)
+    shapes = _shapes(nodes, edges, late, order)
+    places = []
+    for name in order:
+        sources = tuple(one for one, other in edges if other == name and (one, other) not in late)
+        behind = tuple(one for one, other in edges if other == name and (one, other) in late)
+        entered, left = shapes[name]
+        places.append(Place(name, nodes[name], sources, behind, entered, left))
+    return Network(tuple(places), inputs, outputs, _dt_s(graph))
+
+
+def taken_apart(graph: Any, prefix: str = "") -> tuple[dict[str, Any], list[Edge]]:
+    """Return nodes and edges without subgraphs; raises DataError for one that has several ways in
+    or out.
+    """
+    nodes: dict[str, Any] = {}
+    edges: list[Edge] = []
+    entries: dict[str, str] = {}
+    exits: dict[str, str] = {}
+    for name, node in graph.nodes.items():
+        full = f"{prefix}{name}"
+        if not isinstance(node, nir.NIRGraph):
+            nodes[full] = node
+            continue
+        inner_nodes, inner_edges = taken_apart(node, f"{full}.")
+        nodes |= inner_nodes
+        edges += inner_edges
+        entries[full] = _only(full, node, nir.Input)
+        exits[full] = _only(full, node, nir.Output)
+    for source, target in graph.edges:
+        one, other = f"{prefix}{source}", f"{prefix}{target}"
+        edges.append((exits.get(one, one), entries.get(other, other)))
+    return nodes, list(dict.fromkeys(edges))
+
+
+def _only(full: str, graph: Any, kind: type) -> str:
+    found = [name for name, node in graph.nodes.items() if isinstance(node, kind)]
+    if len(found) != 1:
+        raise DataError(
+            f"the subgraph {full} has {len(found)} {kind.__name__} nodes", evidence="one is meant"
+        )
+    return f"{full}.{found[0]}"
+
+
+def _ordered(
+    nodes: dict[str, Any], edges: list[Edge], inputs: tuple[str, ...]
+) -> tuple[list[str], set[Edge]]:
+    """Return the nodes that an input reaches, sources first, and the edges that close cycles.
+
+    Depth first from the inputs, along the edges in the file's order: so the first neuron that an
+    input reaches begins a cycle, and what comes back to it is late.
+    """
+    following: dict[str, list[str]] = {name: [] for name in nodes}
+    for source, target in edges:
+        following[source].append(target)
+    late: set[Edge] = set()
+    done: list[str] = []
+    finished: set[str] = set()
+    for start in inputs:
+        if start in finished:
+            continue
+        path = [start]
+        on_path = {start}
+        turns = [iter(following[start])]
+        while path:
+            target = next(turns[-1], "")
+            if not target:
+                name = path.pop()
+                on_path.discard(name)
+                turns.pop()
+                finished.add(name)
+                done.append(name)
+            elif target in on_path:
+                late.add((path[-1], target))
+            elif target not in finished:
+                path.append(target)
+                on_path.add(target)
+                turns.append(iter(following[target]))
+    return done[::-1], late
+
+
+def _shapes(
+    nodes: dict[str, Any], edges: list[Edge], late: set[Edge], order: list[str]
+) -> dict[str, tuple[Shape, Shape]]:
+    """Return the shapes that enter and leave each node; what is late must fit what is not."""
+    shapes: dict[str, tuple[Shape, Shape]] = {}
+    for name in order:
+        before = [one for one, other in edges if other == name and (one, other) not in late]
+        given = {shapes[one][1] for one in before if one in shapes}
+        wanted = entering(nodes[name])
+        if len(given) > 1:
+            raise DataError(
+                f"{name} is fed by nodes of different shapes",
+                evidence=", ".join(f"{one} gives {shapes[one][1]}" for one in before),
+            )
+        entered = given.pop() if given else wanted
+        if entered is None:
+            raise DataError(
+                f"{name}, a {type(nodes[name]).__name__}, has no shape",
+                evidence="nothing feeds it, and it states none",
+            )
+        shapes[name] = (entered, leaving(name, nodes[name], entered))
+    for source, target in late:
+        if shapes[source][1] != shapes[target][0]:
+            raise DataError(
+                f"{source} feeds {target} of another shape",
+                evidence=f"gives {shapes[source][1]}, taken is {shapes[target][0]}",
+            )
+    return shapes
+
+
+def _dt_s(graph: Any) -> float | None:
+    stated = graph.metadata.get(DT_KEY) if isinstance(graph.metadata, dict) else None
+    if isinstance(stated, int | float | np.number) and float(stated) > 0:
+        return float(stated)
+    return None
+
+
+def neurons(found: Network) -> list[Place]:
+    """Return the places of neurons: nodes with a state that decays, integrates or spikes."""
+    return [place for place in found.places if isinstance(place.node, NEURONS)]

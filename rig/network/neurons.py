@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Neurons as difference equations: I, IF, LI, LIF, CubaLI, CubaLIF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nir
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.network.conventions import Conventions, Current, Gains, Reset, Scheme, Start
+from rig.network.graph import Place
+from rig.network.shapes import SPIKING
+
+Floats = NDArray[np.float64]
+
+
+class Neurons:
+    """The neurons of one node, many samples side by side.
+
+    `membrane` and `synaptic` are their states (batch, *shape); `step` takes the input of one time
+    step and returns spikes, or the membrane of neurons that do not spike.
+    """
+
+    def __init__(self, place: Place, dt_s: float, how: Conventions, batch: int) -> None:
+        node = place.node
+        self._how = how
+        self._spiking = isinstance(node, SPIKING)
+        self._cuba = isinstance(node, nir.CubaLI | nir.CubaLIF)
+        self._leaky = not isinstance(node, nir.I | nir.IF)
+        self._gain = _number(node.r) if how.gains is Gains.FILE else np.float64(1.0)
+        leak = getattr(node, "v_leak", None)
+        self._leak = _number(0.0 if leak is None else leak)
+        tau = getattr(node, "tau_mem", getattr(node, "tau", None))
+        # An integrator gains dt r i a step.
+        self._share = _number(dt_s) if tau is None else _share(tau, dt_s, how.scheme)
+        if self._cuba:
+            self._share_synaptic = _share(node.tau_syn, dt_s, how.scheme)
+            self._weight_in = _number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
+        if self._spiking:
+            self._threshold = _number(node.v_threshold)
+            self._reset = _number(0.0 if node.v_reset is None else node.v_reset)
+            stated = node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
+            several = how.reset is Reset.SUBTRACT and how.spikes_max > 1
+            self._spikes_max = float(stated or how.spikes_max) if several else 1.0
+        shape = (batch, *place.shape_in)
+        begin = self._leak if how.start is Start.LEAK and self._leaky else 0.0
+        self.membrane: Floats = np.broadcast_to(np.asarray(begin, np.float64), shape).copy()
+        self.synaptic: Floats = np.zeros(shape)
+
+    def step(self, values: Floats) -> Floats:
+        """Go on by one time step."""
+        drive = self._synapse(values) if self._cuba else values
+        unit = self._how.gains is Gains.UNIT
+        if not self._leaky:
+            self.membrane += drive if unit else self._share * self._gain * drive
+        elif unit:
+            kept = self.membrane * (1.0 - self._share)
+            self.membrane = kept + self._share * self._leak + drive
+        else:
+            self.membrane += self._share * (self._leak + self._gain * drive - self.membrane)
+        return self._fired() if self._spiking else self.membrane.copy()
+
+    def _synapse(self, values: Floats) -> Floats:
+        last = self.synaptic
+        if self._how.gains is Gains.UNIT:
+            self.synaptic = (last + values) * (1.0 - self._share_synaptic)
+        else:
+            self.synaptic = last + self._share_synaptic * (self._weight_in * values - last)
+        return self.synaptic if self._how.current is Current.NEW else last
+
+    def _fired(self) -> Floats:
+        if self._spikes_max > 1:
+            return self._fired_often()
+        above = self._how.above
+        fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
+        if self._how.reset is Reset.VALUE:
+            self.membrane = np.where(fires, self._reset, self.membrane)
+        else:
+            self.membrane -= fires * self._threshold
+        return fires.astype(np.float64)
+
+    def _fired_often(self) -> Floats:
+        times = np.maximum(self.membrane, 0.0) // self._threshold
+        if self._how.above:
+            times -= (times > 0) & (times * self._threshold == self.membrane)
+        spikes: Floats = np.minimum(times, self._spikes_max)
+        self.membrane -= spikes * self._threshold
+        return spikes
+
+
+def _number(value: Any) -> Floats:
+    return np.asarray(value, np.float64)
+
+
+def _share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:
+    steps = dt_s / _number(tau)
+    return steps if scheme is Scheme.EULER else -np.expm1(-steps)
