@@ -115,7 +115,8 @@ def run(
     done = run_network(network, values, dt_s, PRESETS[preset] if preset else stated, record)
     _print_run(done, values.shape)
     if output is not None:
-        np.savez_compressed(output, **done.values)
+        arrays: dict[str, Any] = dict(done.values)
+        np.savez_compressed(output, **arrays)
         _OUT.print(f"values of {', '.join(done.values)}: {output}")
 
 
