@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run all tests (`make test`): side by side, what failed there once more alone, then those beside
-which nothing may run.
+"""Run all tests (`make test`): side by side, what failed there once more alone, then those that
+keep the pace of a clock, two at a time, and those beside which nothing may run.
 
 A test that passes only the second time fails the run, unless tests/flaky.txt names it with a
 reason. What was skipped is told in one line, with the reasons. With --coverage (`make coverage`)
@@ -57,16 +57,12 @@ def main(words: list[str]) -> int:
     environment = _MEMORY | _with_bytecode(dict(os.environ)) | _without_qt()
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
-    _say("now those beside which nothing may run")
-    failed |= _pytest(environment, "alone", "-m", "alone", *_files_with("mark.alone")) not in (
-        _PASSED,
-        _NONE_FOUND,
-    )
+    failed |= _paced_fail(options.jobs, environment)
     if options.coverage:
         failed |= not _coverage_suffices()
     if "PYTEST_ADDOPTS" in _without_qt():
         _say("the window's tests were left out: Qt cannot be loaded (README names the packages)")
-    _say(skipped(_reasons("beside", "alone")))
+    _say(skipped(_reasons("beside", "paced", "alone")))
     return int(failed)
 
 
@@ -83,7 +79,7 @@ def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
     beside = _pytest(
         environment,
         "beside",
-        *("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", "not alone"),
+        *("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", "not alone and not paced"),
     )
     failed = beside not in (_PASSED, _FAILED)
     if beside == _FAILED:
@@ -102,6 +98,23 @@ def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
             )
             failed |= not reason
     return failed
+
+
+def _paced_fail(jobs: str, environment: dict[str, str]) -> bool:
+    """Run the tests that no load may slow down. Most wait rather than work, so that on two
+    processors two files of them keep their pace.
+    """
+    together = 0 if jobs == "0" else min(2, os.cpu_count() or 1)
+    _say(f"now those that keep the pace of a clock, {max(together, 1)} at a time")
+    beside = ("-n", str(together), "--dist", "loadfile")
+    failed = _marked_fail(environment, "paced", *beside)
+    _say("now those beside which nothing may run")
+    return _marked_fail(environment, "alone") or failed
+
+
+def _marked_fail(environment: dict[str, str], mark: str, *words: str) -> bool:
+    code = _pytest(environment, mark, "-m", mark, *words, *_files_with(f"mark.{mark}"))
+    return code not in (_PASSED, _NONE_FOUND)
 
 
 def _files_with(word: str) -> list[str]:

@@ -120,6 +120,11 @@ def test_with_torch(case):
 def test_board():
     pass
 
+@pytest.mark.skip("no clock keeps its pace")
+@pytest.mark.paced
+def test_clock():
+    pass
+
 def test_that_is_known_to_fail():
     pytest.xfail("a skip is something else")
 """
@@ -131,12 +136,15 @@ def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: s
     (tmp_path / "tests" / "test_whole.py").write_text(
         'import pytest\npytest.skip("no compiler", allow_module_level=True)\n'
     )
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -ra\nmarkers =\n    alone\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = -ra\nmarkers =\n    alone\n    paced\n"
+    )
     done = run(tmp_path, "", jobs, source=SKIPPED)
     assert done.returncode == 0, done.stdout
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("make test: 4 skipped: torch is missing (2); ")
+    assert last.startswith("make test: 5 skipped: torch is missing (2); ")
     assert "no compiler (1)" in last and "no board is plugged in (1)" in last
+    assert "no clock keeps its pace (1)" in last
     assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
 
 

@@ -48,7 +48,7 @@ NEEDED = {
 MISSING = " ".join(package for package, there in NEEDED.items() if not there)
 pytestmark = [
     # the simulated processor keeps the pace of real time, and its pins have no patience
-    pytest.mark.alone,
+    pytest.mark.paced,
     pytest.mark.skipif(bool(MISSING), reason=f"needs the Debian packages {MISSING}"),
 ]
 

@@ -78,7 +78,7 @@ def test_power_and_energy_are_those_of_the_phases(firmware: Path, tmp_path: Path
     )
 
 
-@pytest.mark.alone  # where nothing is lost, nothing is retransmitted: no answer may be late
+@pytest.mark.paced  # where nothing is lost, nothing is retransmitted: no answer may be late
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
 def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(
     firmware: Path, tmp_path: Path, fault: str

@@ -23,7 +23,7 @@ import pytest
 from tests.checking import check
 from tests.conftest import ROOT
 
-pytestmark = [pytest.mark.posix, pytest.mark.alone]
+pytestmark = [pytest.mark.posix, pytest.mark.paced]
 BENCHES = ("posix-asc-joulescope", "posix-asc-lpm01a", "posix-asc-n6705")
 
 

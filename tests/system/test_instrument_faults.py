@@ -876,7 +876,7 @@ RECORDED = (
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.alone if case in PACED else ()) for case in BEGUN]
+    "case", [pytest.param(case, marks=pytest.mark.paced if case in PACED else ()) for case in BEGUN]
 )
 def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(
     run: Run, case: str
