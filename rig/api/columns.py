@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.api import envelope
+from rig.api import file_index
 from rig.trace import reduce
 from rig.trace.levels import ENTRY, Hidden, Levels, borders
 from rig.trace.reduce import CURRENT_ROW, POWER_ROW, VOLTAGE_ROW, Table
@@ -71,7 +71,7 @@ def columns(
         return _named(trace, *_read(trace, hidden, first, last, count), has_current)
     if levels is not None:
         return _named(trace, *levels.columns(first, last, count), has_current)
-    bounds, table = envelope.indexed(trace, first, last, count)
+    bounds, table = file_index.quick(trace, first, last, count)
     rows = np.full((9, len(bounds) - 1), np.nan)
     rows[:POWER_ROW] = table
     return _named(trace, bounds, Table(rows, np.diff(bounds)), has_current, whole=False)

@@ -35,7 +35,7 @@ from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 from rig.trace import level_cache, levels
 from rig.trace.levels import ENTRY, Levels, Progress
-from rig.trace.trace import Trace
+from rig.trace.trace import Gap, Trace
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import quantity
 
@@ -99,6 +99,18 @@ class SessionTrace(TraceSamples):
     def recorded(self) -> Trace:
         """Return the trace as the engine reads it."""
         return self._trace
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Return where samples are lost, or not to be trusted, and why; of a file that does not
+        say so itself, once it is prepared.
+        """
+        if self._levels is None or not self._levels.unknown:
+            return self._trace.gaps
+        silent = [
+            gap for gap in self._levels.unknown if not len(self._hidden.touch(gap.start, gap.stop))
+        ]
+        return (*self._trace.gaps, *silent)
 
     # Pictures.
 

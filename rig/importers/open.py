@@ -12,10 +12,11 @@ from pathlib import Path
 import cattrs
 
 from rig.errors import ConfigError, DataError
-from rig.importers import csv_table, jls1, jls2, ppk2
+from rig.importers import csv_table, jls1, jls2, jls2_view, ppk2
 from rig.importers.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
+from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.check import checked
 from rig.store.session_folder import PROVENANCE, read_json
 from rig.trace.recovery import recover
@@ -28,7 +29,9 @@ def open_any(
     path: Path, scratch: Path, options: Options | None = None, lazily: bool = False
 ) -> Opened:
     """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace
-    alone. Never writes to `path`. `lazily` leaves the edges unread until they are asked for.
+    alone. Never writes to `path`. `lazily` opens quickly, for a look: edges are
+    read when they are asked for, a foreign JLS file where it is, and what would take minutes is
+    refused.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -36,10 +39,14 @@ def open_any(
     path = _file(path)
     is_jls, is_closed = jls_state(path)
     if not is_jls:
+        if lazily:
+            require_convertible(path)
         return _converted(path, scratch, options)
     readable = path
     notes = []
     if not is_closed:
+        if lazily:
+            require_recoverable(path)
         readable = _recovered(path, scratch)
         notes.append(
             f"{path.name} was not closed properly: what could be recovered was read, and its end "
@@ -49,6 +56,8 @@ def open_any(
         about = about_of(reader)
         own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
     if not (own and about.get("sample_hz")):
+        if lazily and readable == path:
+            return jls2_view.view(path, options)
         converted = jls2.convert(readable, scratch, options, original=path)
         return replace(converted, notes=(*notes, *converted.notes))
     if options != Options():

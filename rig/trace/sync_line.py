@@ -5,41 +5,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
-from rig.trace import edges
+from rig.trace import edges, voltage_edges
 from rig.trace.edges import Edges
 from rig.trace.jls_file import blocks_of, reading
 from rig.trace.samples import BLOCK
 
+#: Of a voltage line that is longer, the edges are found in pieces.
+_HELD = 1 << 24
+
+
+Levels = tuple[float, float, float]
+
 
 class SyncLine:
-    """The SYNC line of a trace in a file of the rig's own; its edges are kept once they are read.
-
-    `kind` is how edges came (rig/trace/writer.py), `signal` the one they are in, at `rate_hz`;
-    `stamps` the file of edges that the instrument stamped. Edges within `dark_s` are none.
-    """
+    """The edges of a trace, which `read` reads once; they are kept. For several threads."""
 
     def __init__(
-        self,
-        path: Path,
-        kind: str,
-        signal: int | None,
-        length: int,
-        rate_hz: float,
-        dark_s: Sequence[tuple[float, float]],
-        stamps: Path | None,
+        self, read: Callable[[], Edges], read_levels: Callable[[], Levels | None] | None = None
     ) -> None:
-        self._path = path
-        self._kind = kind
-        self._signal = signal
-        self._length = length
-        self._rate_hz = rate_hz
-        self._dark_s = list(dark_s)
-        self._stamps = stamps
+        self._read = read
+        self._read_levels = read_levels
         self._lock = Lock()
         self._edges: Edges | None = None
 
@@ -48,24 +39,69 @@ class SyncLine:
         """Return whether the edges are at hand."""
         return self._edges is not None
 
-    def edges(self, stopped: Callable[[], bool] | None = None) -> Edges:
+    def edges(self) -> Edges:
         """Return the edges in seconds from the first analog sample; raises DataError."""
         with self._lock:
             if self._edges is None:
                 self._edges = self._read()
             return self._edges
 
-    def levels(self) -> tuple[float, float, float] | None:
+    def levels(self) -> Levels | None:
         """Return the least, the mean and the most of the line: of a digital input 0 to 1, of a
         voltage volts; None where only edges are known, or nothing was recorded.
         """
-        if self._signal is None or not self._length:
+        return None if self._read_levels is None else self._read_levels()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLine:
+    """The SYNC line in a file of the rig's own.
+
+    `kind` is how edges came (rig/trace/writer.py), `signal` the one they are in, `length` samples
+    at `rate_hz`; `stamps` the file of edges that the instrument stamped. Edges within `dark_s` are
+    none.
+    """
+
+    path: Path
+    kind: str
+    signal: int | None
+    length: int
+    rate_hz: float
+    dark_s: Sequence[tuple[float, float]]
+    stamps: Path | None
+
+    def edges(self) -> Edges:
+        """Read the edges; raises DataError."""
+        if self.stamps is not None:
+            return edges.from_stamps(self.stamps)
+        if self.signal is None:
+            return Edges(np.zeros(0), np.zeros(0))
+        with reading(self.path) as reader:
+            if self.kind == "digital":
+                blocks = blocks_of(reader, self.signal, self.length, 8 * BLOCK)
+                found = edges.from_levels(blocks, self.rate_hz)
+            elif self.length <= _HELD:
+                whole = [
+                    np.zeros(0, dtype=np.float32),
+                    *blocks_of(reader, self.signal, self.length, BLOCK),
+                ]
+                found = edges.from_voltage(np.concatenate(whole), self.rate_hz)
+            else:
+                signal = self.signal
+                found = voltage_edges.in_pieces(
+                    lambda: blocks_of(reader, signal, self.length, 4 * BLOCK), self.rate_hz
+                )
+        return edges.outside(found, list(self.dark_s))
+
+    def levels(self) -> Levels | None:
+        """Return the least, the mean and the most of the line."""
+        if self.signal is None or not self.length:
             return None
         least, most, total, count = math.inf, -math.inf, 0.0, 0
-        with reading(self._path) as reader:
-            digital = self._kind == "digital"
+        with reading(self.path) as reader:
+            digital = self.kind == "digital"
             size = 8 * BLOCK if digital else BLOCK
-            for block in blocks_of(reader, self._signal, self._length, size):
+            for block in blocks_of(reader, self.signal, self.length, size):
                 bits = np.unpackbits(block, bitorder="little") if digital else block
                 values = np.asarray(bits, dtype=np.float64)
                 values = values[np.isfinite(values)]
@@ -75,20 +111,3 @@ class SyncLine:
                     total += float(values.sum())
                     count += len(values)
         return (least, total / count, most) if count else None
-
-    def _read(self) -> Edges:
-        if self._stamps is not None:
-            return edges.from_stamps(self._stamps)
-        if self._signal is None:
-            return Edges(np.zeros(0), np.zeros(0))
-        with reading(self._path) as reader:
-            if self._kind == "digital":
-                blocks = blocks_of(reader, self._signal, self._length, 8 * BLOCK)
-                found = edges.from_levels(blocks, self._rate_hz)
-            else:
-                whole = [
-                    np.zeros(0, dtype=np.float32),
-                    *blocks_of(reader, self._signal, self._length, BLOCK),
-                ]
-                found = edges.from_voltage(np.concatenate(whole), self._rate_hz)
-        return edges.outside(found, self._dark_s)

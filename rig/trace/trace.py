@@ -32,7 +32,7 @@ from rig.trace.jls_file import user_data as user_data
 from rig.trace.samples import BLOCK, OWN, Floats, Layout, Samples
 from rig.trace.samples import CURRENT as CURRENT
 from rig.trace.samples import VOLTAGE as VOLTAGE
-from rig.trace.sync_line import SyncLine
+from rig.trace.sync_line import OwnLine, SyncLine
 
 SYNC_VOLTAGE = 3
 SYNC = 10
@@ -154,7 +154,9 @@ class Trace:
         ]
         rate_hz = edge_hz if kind == "digital" else sample_hz
         stamps = path.with_name(EDGES) if kind in STAMPED else None
-        line = SyncLine(path, kind, sync, lengths.get(sync or 0, 0), rate_hz, dark_s, stamps)
+        length = lengths.get(sync or 0, 0)
+        own = OwnLine(path, kind, sync, length, rate_hz, dark_s, stamps)
+        line = SyncLine(own.edges, own.levels)
         if not lazily:
             line.edges()
         return cls(

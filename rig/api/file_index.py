@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least, mean and most of current and voltage out of the index of a JLS file, without reading the
+samples; pyjls's statistics are exact only for whole entries of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.importers.numeral import without_no_readings
+from rig.trace.gaps import Gap, joined
+from rig.trace.trace import Trace, reading
+
+Array = NDArray[np.float64]
+
+#: Of so many columns in which samples are lost the rest is looked up, where time is short.
+_QUICK = 50
+#: Columns of pyjls's statistics.
+_MEAN = 0
+_LEAST = 2
+_MOST = 3
+_ROW = [_LEAST, _MEAN, _MOST]
+
+
+def quick(
+    trace: Trace, first: int, last: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return borders of columns, and least, mean and most of current and of voltage, six rows, as
+    the file's index has them. Of columns with lost samples only some are looked up.
+    """
+    with reading(trace.path) as reader:
+        bounds = aligned(reader, trace, first, last, count)
+        return bounds, columns(reader, trace, bounds, _QUICK)
+
+
+def aligned(reader: Any, trace: Trace, first: int, last: int, count: int) -> NDArray[np.int64]:
+    """Return the borders of at most `count` columns that are whole entries of the current's index,
+    aligned to absolute multiples.
+    """
+    layout = _signal(reader, trace.layout.current)
+    at = trace.layout.current_at
+    width = -(-(last - first) // count)
+    entry = int(layout.sample_decimate_factor)
+    while entry * layout.summary_decimate_factor <= width:
+        entry *= int(layout.summary_decimate_factor)
+    while True:
+        step = -(-width // entry) * entry
+        begin = (first + at) // step
+        end = -(-(last + at) // step)
+        if end - begin <= count:
+            bounds = np.arange(begin, end + 1, dtype=np.int64) * step - at
+            return np.clip(bounds, 0, trace.length)
+        width = step + 1
+
+
+def columns(
+    reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int = 1 << 62
+) -> NDArray[np.float64]:
+    """Return six rows: what the index says of each column; of `most` columns in which samples are
+    lost, or that are no whole entries, what it says of the parts beside them.
+    """
+    layout = trace.layout
+    current = _track(reader, trace, bounds, layout.current, layout.current_at, most)
+    if layout.voltage is None:
+        voltage = np.where(np.isnan(current), np.nan, layout.fixed_v)
+    elif layout.times == 1 and layout.voltage_at == layout.current_at:
+        voltage = _track(reader, trace, bounds, layout.voltage, layout.voltage_at, most)
+    else:
+        places = (bounds + layout.voltage_at) / layout.times
+        voltage = _overlapping(reader, layout.voltage, places)
+    rows: NDArray[np.float64] = np.concatenate([current.T, voltage.T])
+    return rows if layout.cleaned is None else without_no_readings(rows).astype(np.float64)
+
+
+def _track(
+    reader: Any, trace: Trace, bounds: NDArray[np.int64], signal: int, at: int, most: int
+) -> Array:
+    """Return least, mean and most of a signal whose sample `at` is the first of the trace, a row
+    for each column.
+    """
+    widths = np.diff(bounds)
+    step = int(widths.max())
+    # The first and the last may be cut off by the ends of the trace.
+    whole = np.flatnonzero(widths == step)
+    found = np.full((len(widths), 3), np.nan)
+    units = _units(reader, signal)
+    first, last = int(whole[0]), int(whole[-1]) + 1
+    if (int(bounds[first]) + at) % units[0] == 0 and step % units[0] == 0:
+        begin = int(bounds[first]) + at
+        found[first:last] = reader.fsr_statistics(signal, begin, step, last - first)[:, _ROW]
+    else:
+        last = first
+    doubtful = dict.fromkeys([*range(first), *range(last, len(widths))])
+    for gap in trace.gaps:
+        low = max(int(np.searchsorted(bounds, gap.start, side="right")) - 1, 0)
+        high = int(np.searchsorted(bounds, gap.stop, side="left"))
+        doubtful |= dict.fromkeys(range(low, min(high, len(widths))))
+    gaps = [Gap(gap.start + at, gap.stop + at, gap.cause) for gap in joined(trace.gaps)]
+    for place in list(doubtful)[:most]:
+        ends = int(bounds[place]) + at, int(bounds[place + 1]) + at
+        found[place] = _column(reader, signal, units, *ends, gaps)
+    return found
+
+
+def _overlapping(reader: Any, signal: int, places: Array) -> Array:
+    """Return what the index says of columns between places that are at no border of its entries:
+    of all entries that a column touches, so that it misses no extreme.
+    """
+    length = int(_signal(reader, signal).length)
+    width = float(np.diff(places).min())
+    fitting = [unit for unit in _units(reader, signal) if unit <= max(width, 1.0)]
+    unit = fitting[-1] if fitting else _units(reader, signal)[0]
+    most = length // unit
+    begin = min(int(places[0] // unit), most - 1)
+    end = min(int(-(-places[-1] // unit)), most)
+    if begin < 0 or end <= begin:
+        return np.full((len(places) - 1, 3), np.nan)
+    rows = reader.fsr_statistics(signal, begin * unit, unit, end - begin)[:, _ROW]
+    starts = np.clip(np.floor(places[:-1] / unit).astype(np.int64) - begin, 0, len(rows) - 1)
+    stops = np.ceil(places[1:] / unit).astype(np.int64) - begin
+    stops = np.clip(stops, starts + 1, len(rows))
+    # Of each two borders the first stretch counts, and the one between two columns does not.
+    pairs = np.column_stack([starts, stops]).reshape(-1)
+    rows = np.concatenate([rows, rows[-1:]])
+    counts = (stops - starts).astype(np.float64)
+    return np.column_stack(
+        [
+            np.fmin.reduceat(rows[:, 0], pairs)[::2],
+            np.add.reduceat(rows[:, 1], pairs)[::2] / counts,
+            np.fmax.reduceat(rows[:, 2], pairs)[::2],
+        ]
+    )
+
+
+def _signal(reader: Any, signal: int) -> Any:
+    return next(row for row in reader.signals.values() if row.signal_id == signal)
+
+
+def _units(reader: Any, signal: int) -> list[int]:
+    """Return how many samples an entry of each level of a signal's index stands for."""
+    layout = _signal(reader, signal)
+    units = [int(layout.sample_decimate_factor)]
+    while units[-1] * int(layout.summary_decimate_factor) <= int(layout.length):
+        units.append(units[-1] * int(layout.summary_decimate_factor))
+    return units
+
+
+def _column(
+    reader: Any, signal: int, units: list[int], start: int, stop: int, gaps: Sequence[Gap]
+) -> Array:
+    """Return least, mean and most of the samples of one column that are not lost: from the index
+    where whole entries of it are known, and from the samples beside them.
+    """
+    parts: list[Array] = []
+    at = start
+    for gap in (
+        *(gap for gap in gaps if gap.stop > start and gap.start < stop),
+        Gap(stop, stop, ""),
+    ):
+        while at < gap.start:
+            found, at = _part(reader, signal, units, at, gap.start)
+            parts.append(found)
+        at = max(at, gap.stop)
+    rows = np.concatenate(parts) if parts else np.zeros((0, 4))
+    rows = rows[rows[:, 3] > 0]
+    if not len(rows):
+        return np.full(3, np.nan)
+    mean = float(np.average(rows[:, 1], weights=rows[:, 3]))
+    return np.array([rows[:, 0].min(), mean, rows[:, 2].max()])
+
+
+def _part(reader: Any, signal: int, units: list[int], at: int, stop: int) -> tuple[Array, int]:
+    """Return rows of least, mean, most and count from a sample on, as far as one look reaches, and
+    the sample behind them.
+    """
+    fitting = [unit for unit in units if at % unit == 0 and at + unit <= stop]
+    if fitting:
+        unit = fitting[-1]
+        larger = next((above for above in units if above > unit), 1 << 62)
+        count = (min(stop, at - at % larger + larger) - at) // unit
+        found = reader.fsr_statistics(signal, at, unit, count)
+        rows = found[:, _ROW]
+        return np.column_stack([rows, np.full(count, float(unit))]), at + count * unit
+    until = min(stop, at - at % units[0] + units[0])
+    values = np.asarray(reader.fsr(signal, at, until - at), dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return np.zeros((1, 4)), until
+    return np.array([[values.min(), values.mean(), values.max(), len(values)]]), until
