@@ -118,11 +118,13 @@ class RunProgress:
 
 
 def _description(state: RunState) -> str:
-    """Return the trial at hand, and the first headline metric of those that are finished."""
+    """Return the trial at hand, and a headline metric of those that are finished."""
     trial = f"trial {state.trial}" if state.trial else "queries"
-    first = next((each for each in state.metrics if each.prominence is Prominence.HEADLINE), None)
-    if first is None:
+    headlines = [each for each in state.metrics if each.prominence is Prominence.HEADLINE]
+    if not headlines:
         return trial
+    # Times and energies say more, while a session runs, than a plain number does.
+    first = next((each for each in headlines if each.unit != "1"), headlines[0])
     half = first.interval.expanded_uncertainty
     factor, unit = scale(first.value, first.unit)
     width = "" if half is None else f" ± {half * factor:.2g}"

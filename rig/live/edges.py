@@ -11,6 +11,8 @@ from rig.trace.edges import SWING_V
 #: A line has changed when it passes the middle of high and low by so much of their distance: noise
 #: about the middle makes no edges.
 _HYSTERESIS = 0.1
+#: What is taken for a signal as a whole may be noise where only its beginning is known.
+_SWINGS = 2.0
 
 
 class LevelEdges:
@@ -43,7 +45,7 @@ class VoltageEdges:
         self._rate_hz = rate_hz
         self._low_v = np.inf
         self._high_v = -np.inf
-        self._level = 1
+        self._level: int | None = None
 
     def feed(
         self, at: int, voltage_v: NDArray[np.float32]
@@ -56,7 +58,9 @@ class VoltageEdges:
         self._low_v = min(self._low_v, float(finite.min()))
         self._high_v = max(self._high_v, float(finite.max()))
         swing_v = self._high_v - self._low_v
-        if swing_v < SWING_V:
+        if swing_v < _SWINGS * SWING_V:
+            # A line that is quiet is not low, whatever its noise.
+            self._level = None
             return none, none
         middle_v = (self._high_v + self._low_v) / 2
         beyond_v = _HYSTERESIS * swing_v
@@ -64,7 +68,8 @@ class VoltageEdges:
         if not len(sure):
             return none, none
         levels = (voltage_v[sure] > middle_v).astype(np.int8)
-        change = np.diff(levels, prepend=np.int8(self._level))
+        before = int(levels[0]) if self._level is None else self._level
+        change = np.diff(levels, prepend=np.int8(before))
         self._level = int(levels[-1])
         edges_s = (sure + at) / self._rate_hz
         return edges_s[change < 0], edges_s[change > 0]

@@ -24,9 +24,10 @@ def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> No
 
         def look(event: Event) -> None:
             if isinstance(event, StepBegun):
-                with console.capture() as captured:
-                    console.print(progress._progress.get_renderable())
-                seen.append(captured.get().splitlines()[-1])
+                shown = Console(file=io.StringIO(), width=160)
+                with shown.capture() as captured:
+                    shown.print(progress._progress.get_renderable())
+                seen.append(captured.get())
 
         with open_bench(VIRTUAL_NULL, QUICK, (progress, look)) as bench:
             bench.run(2, tmp_path)
