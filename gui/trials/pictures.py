@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QPainterPath, QPixmap, QPolygonF
 from PySide6.QtWidgets import QGraphicsPolygonItem, QLabel, QVBoxLayout, QWidget
 
 from gui.theme import Theme
@@ -34,8 +34,6 @@ _SYMBOLS = {
     ">": "t2",
     "x": "x",
     "+": "+",
-    "_": "arrow_right",
-    "|": "+",
 }
 
 
@@ -187,7 +185,7 @@ class PictureView(QWidget):
             curve.x,
             curve.y,
             pen=pen,
-            symbol=_SYMBOLS.get(curve.marker, "o"),
+            symbol=_symbol(curve.marker),
             symbolSize=curve.marker_size * 1.6,
             symbolPen=None if edge is None else pyqtgraph.mkPen(self._shade(edge)),
             symbolBrush=None if curve.marker_fill is None else self._shade(curve.marker_fill),
@@ -233,7 +231,7 @@ def _axis(axis: DrawnAxis, side: str, theme: Theme) -> Any:
     item.setPen(theme.muted)
     item.setTextPen(theme.text)
     item.enableAutoSIPrefix(False)
-    item.setStyle(showValues=axis.numbered)
+    item.setStyle(showValues=axis.numbered, hideOverlappingLabels=False)
     if axis.label:
         item.setLabel(axis.label)
     return item
@@ -254,6 +252,16 @@ class _Ticks(pyqtgraph.AxisItem):  # type: ignore[misc]
         """Return the texts of ticks."""
         del scale, spacing
         return [self._found.get(value, "") for value in values]
+
+
+def _symbol(marker: str) -> Any:
+    """Return a marker as pyqtgraph names it; a dash is a path, as it has none."""
+    if marker not in ("|", "_"):
+        return _SYMBOLS.get(marker, "o")
+    upright = marker == "|"
+    path = QPainterPath(QPointF(0.0, -0.5) if upright else QPointF(-0.5, 0.0))
+    path.lineTo(QPointF(0.0, 0.5) if upright else QPointF(0.5, 0.0))
+    return path
 
 
 def _image(cells: Cells) -> Any:

@@ -27,11 +27,9 @@ from rig.stats.summary import ratio, standard_error
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.mlperf_tiny.cases import cases, quality
+from scenarios.mlperf_tiny.counted import ITERATIONS, WINDOW_S, by_the_rule, counted, length_s
 from scenarios.mlperf_tiny.windows import INPUTS, windows
 
-#: MLPerf Tiny: "run for at least 10 s and at least 10 iterations".
-WINDOW_S = 10.0
-ITERATIONS = 10
 _RULE = Why(f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts")
 THROUGHPUT = "throughput"
 #: The standard deviation of the median of five normal values over that of their mean: 0.5356 s
@@ -122,7 +120,7 @@ class Tiny:
         """Reduce one trial: medians over the windows, or Top-1 and AUC over the files."""
         if self.settings.mode == "accuracy":
             return _answers(measured.samples)
-        inference = [sample.windows[-1] for sample in _counted(measured.samples)]
+        inference = [sample.windows[-1] for sample in counted(measured.samples)]
         known = [window for window in inference if window.energy_j is not None]
         energies_j = [window.energy_j or 0.0 for window in known]
         phase = phases[-1]
@@ -146,7 +144,7 @@ class Tiny:
         if self.settings.mode == "accuracy":
             return () if measured.samples else (Problem("rule", "no file was answered"),)
         found = []
-        samples = _counted(measured.samples)
+        samples = counted(measured.samples)
         if len(samples) != INPUTS:
             found.append(
                 Problem(
@@ -154,12 +152,12 @@ class Tiny:
                     f"{len(samples)} windows were measured, the median is over exactly {INPUTS}",
                 )
             )
-        short = [sample for sample in samples if not _by_the_rule(sample)]
+        short = [sample for sample in samples if not by_the_rule(sample)]
         if short:
-            least = min(short, key=_length_s)
+            least = min(short, key=length_s)
             detail = (
                 f"{len(short)} of {len(samples)} windows, shortest of step {least.step} with "
-                f"{_length_s(least):.6g} s and "
+                f"{length_s(least):.6g} s and "
                 f"{least.repeat} inferences: {WINDOW_S:g} s and {ITERATIONS} are the least; "
                 "the device ran faster than in its calibration, also when asked again: raise the "
                 "scenario's margin"
@@ -190,11 +188,14 @@ class Tiny:
         return tuple(lines)
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
-        """Draw the throughput of each trial."""
-        # Here, because it brings matplotlib, which only the report needs.
+        """Draw the windows of each trial with their median, and its throughput."""
+        # Here, because they bring matplotlib, which only the report needs.
         from scenarios.common.plots import of_throughput
+        from scenarios.mlperf_tiny.plots import pictures
 
-        return of_throughput(folder, THROUGHPUT)
+        if self.settings.mode == "accuracy":
+            return of_throughput(folder, THROUGHPUT)
+        return [*pictures(folder), *of_throughput(folder, THROUGHPUT)]
 
 
 def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
@@ -205,23 +206,6 @@ def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
         yield Load(index)
         yield Query((index,), limit_s, timed=False)
     yield Idle(idle_s)
-
-
-def _counted(samples: Sequence[Sample]) -> list[Sample]:
-    """Return one window of each input: the first that is by the rule, or its last where none is.
-
-    A window that came out too short was asked for again (scenarios/mlperf_tiny/windows.py).
-    """
-    chosen: dict[int, Sample] = {}
-    for sample in samples:
-        index = sample.indices[0]
-        if index not in chosen or not _by_the_rule(chosen[index]):
-            chosen[index] = sample
-    return list(chosen.values())
-
-
-def _by_the_rule(sample: Sample) -> bool:
-    return _length_s(sample) >= WINDOW_S and sample.repeat >= ITERATIONS
 
 
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
@@ -251,15 +235,10 @@ def _per_s(window: Window) -> float:
     return 1 / window.latency_s if window.latency_s > 0 else math.nan
 
 
-def _length_s(sample: Sample) -> float:
-    window = sample.windows[-1]
-    return window.stop_s - window.start_s
-
-
 def _windows_line(measured: Sequence[Sample]) -> str:
-    samples = _counted(measured)
+    samples = counted(measured)
     again = len(measured) - len(samples)
-    lengths_s = [_length_s(sample) for sample in samples]
+    lengths_s = [length_s(sample) for sample in samples]
     counts = [sample.repeat for sample in samples]
     line = (
         f"{len(samples)} windows of {min(lengths_s):.3f} to {max(lengths_s):.3f} sec., "

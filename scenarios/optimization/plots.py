@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from rig.model.picture import Picture
 from rig.model.scores import Costs
@@ -50,8 +51,10 @@ class DrawnSearch:
 
 def pictures(folder: Path) -> list[Picture]:
     """Draw the searches of a session."""
-    lines = searches(SessionFolder(folder))
-    return [over_time(lines), heat(lines)]
+    session = SessionFolder(folder)
+    lines = searches(session)
+    names = session.provenance()["task"].get("names", ())
+    return [over_time(lines, names), heat(lines)]
 
 
 def searches(session: SessionFolder) -> list[DrawnSearch]:
@@ -65,9 +68,9 @@ def searches(session: SessionFolder) -> list[DrawnSearch]:
     ]
 
 
-def over_time(lines: Sequence[DrawnSearch]) -> Picture:
+def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Picture:
     """Draw the gap of each search against the time at which the device knew it, a panel for each
-    cell.
+    cell; `names` are those of the task's workloads.
     """
     title = "Cost over time"
     cells = sorted({line.case for line in lines}, key=_order)[-_PANELS:]
@@ -81,6 +84,7 @@ def over_time(lines: Sequence[DrawnSearch]) -> Picture:
         axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
     for axes in grid[len(cells) :]:
         axes.set_visible(False)
+    _draw_seeds(figure, [line for line in lines if line.case in cells], names)
     figure.supxlabel("time since the workload was loaded and the search began", size=8.5)
     figure.supylabel("gap to the target cost (%)", size=8.5)
     caption = (
@@ -137,6 +141,23 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
     axes.set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
     axes.set_yticks([*_BANDS, 0, 50, 100], labels=[*map(str, _BANDS), "0", "50", "100"])
     axes.minorticks_off()
+
+
+def _draw_seeds(figure: Figure, lines: Sequence[DrawnSearch], names: Sequence[str]) -> None:
+    """Say which colour is which seed, where it is the same one in every panel."""
+    seeds: dict[int, set[str]] = {}
+    for case in {line.case for line in lines}:
+        workloads = sorted({line.index for line in lines if line.case == case})
+        for place, index in enumerate(workloads):
+            name = names[index] if index < len(names) else ""
+            seeds.setdefault(place, set()).add(name.removeprefix(f"{case}_s"))
+    if not all(len(found) == 1 and all(found) for found in seeds.values()):
+        return
+    patches = [
+        Patch(color=SERIES[place % len(SERIES)], label=f"seed {next(iter(seeds[place]))}")
+        for place in sorted(seeds)
+    ]
+    figure.legend(handles=patches, loc="outside upper left", ncols=len(patches), handlelength=1.0)
 
 
 def _target(line: DrawnSearch) -> int:

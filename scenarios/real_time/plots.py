@@ -33,9 +33,12 @@ class DrawnDecision:
 
 
 def pictures(folder: Path, deadline_s: float) -> list[Picture]:
-    """Draw the first stream of the first valid trial; a `deadline_s` of 0 is a hop."""
+    """Draw the first stream of the first valid trial, and the deadlines of all trials; a
+    `deadline_s` of 0 is a hop.
+    """
+    session = SessionFolder(folder)
     trials = document.read(folder / session_folder.RESULTS).trials
-    return [decisions(SessionFolder(folder), trials, deadline_s)]
+    return [decisions(session, trials, deadline_s), deadlines(session, trials, deadline_s)]
 
 
 def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:
@@ -77,6 +80,48 @@ def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
     )
     caption += " Only the beginning is shown." if stop_s == _SHOWN_S else ""
     return Picture("decisions", title, figure, caption)
+
+
+def deadlines(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:
+    """Draw each trial as a line of time: its decisions, those that missed the deadline, onsets."""
+    title = "Deadlines"
+    rows = {trial.number: sample_lines.read(session.trial(trial.number)) for trial in trials}
+    if not any(lines.streams for lines in rows.values()):
+        return Picture("deadlines", title, None, "Not drawn: no stream was played.")
+    figure = Figure(figsize=(10.4, 0.9 + 0.36 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    told = []
+    for number, lines in rows.items():
+        due = sum(stream.due for stream in lines.streams)
+        in_time = 0
+        for stream in lines.streams:
+            zero_s = stream.whole.start_s
+            onsets_s = [scene.onset_s - zero_s for scene in stream.scenes]
+            axes.vlines(onsets_s, number - 0.3, number + 0.3, color=INK, lw=1.0)
+            limit_s = deadline_s or stream.hop_s
+            mine = [
+                line.response
+                for line in lines.samples
+                if line.response is not None and line.step == stream.step
+            ]
+            kept = [window.stop_s - zero_s for window in mine if window.latency_s <= limit_s]
+            late = [window.stop_s - zero_s for window in mine if window.latency_s > limit_s]
+            axes.plot(kept, [number] * len(kept), "o", ms=2.4, color=SERIES[0])
+            axes.plot(late, [number] * len(late), "o", ms=5, color=BAD)
+            in_time += len(kept)
+        told.append(f"trial {number}: {due - in_time} of {due}")
+    axes.set(
+        yticks=list(rows),
+        yticklabels=[str(number) for number in rows],
+        ylim=(max(rows) + 0.6, min(rows) - 0.6),
+        xlabel="time from the beginning of the stream (s)",
+        ylabel="trial",
+    )
+    caption = (
+        "A dot a decision, large where it came behind its deadline; upright: a new scene begins. "
+        f"Deadlines missed, windows without a decision included: {'; '.join(told)}."
+    )
+    return Picture("deadlines", title, figure, caption)
 
 
 def _draw_scenes(axes: Axes, stream: StreamLine, zero_s: float, colours: dict[str, str]) -> None:

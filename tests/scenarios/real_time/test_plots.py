@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rig.store.session_folder import SessionFolder
 from scenarios.real_time import plots
 from tests.drawings import drawn, texts, window
@@ -61,3 +63,30 @@ def test_a_long_stream_is_shown_by_its_beginning_and_says_so(tmp_path: Path) -> 
 def test_a_stream_that_nobody_answered_is_not_drawn(tmp_path: Path) -> None:
     picture = plots.decisions(streamed(tmp_path, []), TRIALS, 0.0)
     assert (picture.figure, picture.caption) == (None, "Not drawn: no stream was answered.")
+
+
+def test_missed_deadlines_are_counted_and_drawn_large(tmp_path: Path) -> None:
+    hops = [hop(10.5, "bus", "bus", 0.2), hop(11.0, "bus", "bus", 0.4), hop(11.5, "bus", "bus")]
+    session = streamed(tmp_path, hops)
+    picture = plots.deadlines(session, TRIALS, 0.3)
+    assert "trial 1: 1 of 3" in picture.caption
+    assert {"trial", "1", "SIMULATED"} <= set(texts(drawn(picture)))
+    assert picture.figure is not None
+    late = [line for line in picture.figure.axes[0].lines if line.get_markersize() == 5]
+    assert [list(line.get_xdata()) for line in late] == [pytest.approx([1.4])]
+    by_hop = plots.deadlines(session, TRIALS, 0.0)
+    assert "trial 1: 0 of 3" in by_hop.caption, "without a deadline it is a hop"
+
+
+def test_windows_without_a_decision_have_missed_their_deadline(tmp_path: Path) -> None:
+    session = streamed(tmp_path, [hop(10.5, "bus", "bus")])
+    file = tmp_path / "trial-1" / "samples.jsonl"
+    file.write_text(file.read_text().replace('"due": 1', '"due": 4'))
+    assert "trial 1: 3 of 4" in plots.deadlines(session, TRIALS, 1.0).caption
+
+
+def test_without_a_stream_there_are_no_deadlines(tmp_path: Path) -> None:
+    (tmp_path / "trial-1").mkdir()
+    (tmp_path / "trial-1" / "samples.jsonl").write_text("")
+    picture = plots.deadlines(SessionFolder(tmp_path), TRIALS, 0.3)
+    assert picture.figure is None
