@@ -37,12 +37,12 @@ _TRIAL_COLUMNS = (
 _METRIC_COLUMNS = (
     Column("metric", lambda row: row.name),
     Column(
-        "mean ± 95 %",
+        "so far, 95 %",
         run_text.metric_mean,
-        lambda row: row.mean,
+        lambda row: row.value,
         right=True,
-        tip="of the trials so far, by their scatter alone (Student's t); the instrument's own "
-        "uncertainty is in the results",
+        tip="of the trials so far, with the interval for the same samples measured again: what "
+        "results.json would state if these were all",
     ),
     Column("range", run_text.metric_spread, right=True, tip="highest less lowest trial"),
     Column("trials", run_text.metric_values, tip="in the unit of the mean"),

@@ -8,17 +8,16 @@ Its memory does not grow with the queries: of each trial one row is kept, of a s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from rig.kinds import registry as kinds
-from rig.model.metric import Metric, Prominence
+from rig.live.running import RunningMetric, RunningSession
+from rig.model.metric import Prominence
 from rig.results import labels
-from rig.stats import few_values
-from rig.stats.summary import mean
 from rig.store.events import (
     Event,
     Opened,
@@ -58,27 +57,13 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """A trial that has ended: its problems, how long it took, and its metrics."""
+    """A trial that has ended: its problems, and how long it took; None where a part of it was
+    measured before, by an earlier run of the session.
+    """
 
     number: int
     problems: tuple[str, ...]
     took_s: float | None
-    metrics: dict[str, Metric]
-    lost: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """A metric over the trials so far: its mean, and the 95 % interval of the mean by the scatter
-    of the trials alone; NaN where there is but one.
-    """
-
-    name: str
-    unit: str
-    values: tuple[float, ...]
-    mean: float
-    half_width: float | None
-    headline: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +106,7 @@ class Picture:
     rails: dict[str, bool] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     trials: tuple[TrialRow, ...] = ()
-    metrics: tuple[MetricRow, ...] = ()
+    metrics: tuple[RunningMetric, ...] = ()
     right: Running = Running()
     latency: Running = Running()
     retransmissions: int = 0
@@ -142,8 +127,7 @@ class RunRecord:
         self._clock = clock
         self._picture = Picture(Stage.OPENING)
         self._unswitched: frozenset[str] = frozenset()
-        self._step_began_s = 0.0
-        self._step_expected_s = 0.0
+        self._running = RunningSession(clock)
         self._tick_hz = 0.0
         self._phases: tuple[str, ...] = ()
         self._trial_began_s: float | None = None
@@ -156,14 +140,9 @@ class RunRecord:
     def picture(self) -> Picture:
         """Return how things are."""
         with self._lock:
-            left_s = self._picture.left_s
-            if left_s is not None:
-                # The step at hand has been going on for a while, and counts as what it should take.
-                gone_s = self._clock() - self._step_began_s
-                left_s = max(left_s - min(gone_s, self._step_expected_s), 0.0)
-            if not self._picture.stage.busy:
-                left_s = None
-            return replace(self._picture, left_s=left_s)
+            state = self._running.state
+            left_s = state.left_s if self._picture.stage.busy else None
+            return replace(self._picture, left_s=left_s, share=state.share, queries=state.queries)
 
     def stopping(self) -> None:
         """Note that the end was asked for."""
@@ -176,7 +155,7 @@ class RunRecord:
         with self._lock:
             rails = dict.fromkeys(self._picture.rails, False)
             if error is None:
-                self._set(stage=Stage.FINISHED, doing="", rails=rails, share=1.0)
+                self._set(stage=Stage.FINISHED, doing="", rails=rails)
             elif isinstance(error, KeyboardInterrupt):
                 self._set(stage=Stage.STOPPED, doing="", rails=rails)
             else:
@@ -186,6 +165,7 @@ class RunRecord:
     def take(self, event: Event) -> None:
         """Take an event; quick, and never raises."""
         with self._lock:
+            self._running(event)
             self._take(event)
 
     def _take(self, event: Event) -> None:
@@ -205,22 +185,16 @@ class RunRecord:
             case SessionStarted():
                 self._begin(event.folder, event.trials, event.queries, event.provenance)
             case SessionResumed():
-                about = SessionFolder(event.folder).provenance()
-                self._begin(event.folder, event.trials, event.queries, about)
+                folder = SessionFolder(event.folder)
+                self._begin(event.folder, event.trials, event.queries, folder.provenance())
+                self._set(trials=_before(folder, event.finished))
             case TrialStarted():
                 self._begin_trial(event.trial, 0)
             case TrialResumed():
                 self._begin_trial(event.trial, event.step)
             case StepBegun():
                 words = kinds.of(event.step).describe(event.step).split()
-                self._step_began_s = self._clock()
-                self._step_expected_s = event.expected_s
-                self._set(
-                    doing=" ".join(words),
-                    steps=event.number,
-                    share=event.share,
-                    left_s=event.left_s,
-                )
+                self._set(doing=" ".join(words), steps=event.number)
             case StepDone():
                 self._step_done(event)
             case TrialFinished():
@@ -243,9 +217,7 @@ class RunRecord:
 
     def _begin_trial(self, number: int, steps: int) -> None:
         self._trial_began_s = None if steps else self._clock()
-        self._set(
-            trial=number, steps=steps, queries=0, right=Running(), latency=Running(), doing=""
-        )
+        self._set(trial=number, steps=steps, right=Running(), latency=Running(), doing="")
 
     def _step_done(self, event: StepDone) -> None:
         picture = self._picture
@@ -253,7 +225,6 @@ class RunRecord:
         self._set(retransmissions=retransmissions)
         if not kinds.of(event.done.step).measured:
             return
-        self._set(queries=picture.queries + 1)
         if getattr(event.done.step, "warmup", False):
             return
         scores = event.done.each or ((event.done.score,) if event.done.score else ())
@@ -271,30 +242,35 @@ class RunRecord:
         trial = event.trial
         took_s = None if self._trial_began_s is None else self._clock() - self._trial_began_s
         problems = tuple(f"{problem.code}: {problem.detail}" for problem in trial.problems)
-        row = TrialRow(trial.number, problems, took_s, dict(trial.metrics))
-        trials = (*self._picture.trials, row)
-        self._set(trials=trials, metrics=metric_rows(trials), doing="the next trial begins")
+        trials = (*self._picture.trials, TrialRow(trial.number, problems, took_s))
+        metrics = shown_metrics(self._running.state.metrics)
+        self._set(trials=trials, metrics=metrics, doing="the trial is measured")
 
     def _set(self, **changes: Any) -> None:
         self._picture = replace(self._picture, **changes)
 
 
-def metric_rows(trials: tuple[TrialRow, ...]) -> tuple[MetricRow, ...]:
-    """Return the metrics that all trials have, those that results name first in front."""
-    if not trials:
-        return ()
-    rows = []
-    for name, metric in trials[0].metrics.items():
-        if metric.prominence is Prominence.DETAIL and name not in POWERS:
-            continue
-        if not all(name in trial.metrics for trial in trials):
-            continue
-        values = tuple(trial.metrics[name].value for trial in trials)
-        low, high = few_values.of_any(values) if len(values) > 1 else (0.0, 0.0)
-        half_width = (high - low) / 2 if len(values) > 1 else None
-        headline = metric.prominence is Prominence.HEADLINE
-        rows.append(MetricRow(name, metric.unit, values, mean(values), half_width, headline))
-    return tuple(sorted(rows, key=lambda row: not row.headline))
+def shown_metrics(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:
+    """Return the metrics that have a row, the headlines in front."""
+    rows = [
+        metric
+        for metric in metrics
+        if metric.prominence is not Prominence.DETAIL or metric.name in POWERS
+    ]
+    return tuple(sorted(rows, key=lambda row: row.prominence is not Prominence.HEADLINE))
+
+
+def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:
+    """Return the trials that an earlier run of a session finished."""
+    problems: dict[int, tuple[str, ...]] = {}
+    for event in folder.events():
+        if event.event == "trial_finished" and event.trial is not None:
+            problems[event.trial] = tuple(
+                f"{problem.code}: {problem.detail}" for problem in event.problems
+            )
+    return tuple(
+        TrialRow(number, problems.get(number, ()), None) for number in range(1, finished + 1)
+    )
 
 
 def _supply_in_doubt(error: BaseException) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 
-from gui.run.record import MetricRow, Picture, Stage, TrialRow
-from rig.units import duration, quantity, scale
+from gui.run.record import Picture, Stage, TrialRow
+from rig.live.running import RunningMetric
+from rig.units import duration, quantity, scale, share
 
 
 def progress(picture: Picture) -> str:
@@ -55,7 +56,7 @@ def supply(picture: Picture) -> tuple[str, str]:
 
 def trial_time(row: TrialRow) -> str:
     """Return how long a trial took by the clock on the wall."""
-    return "resumed" if row.took_s is None else duration(row.took_s)
+    return "before" if row.took_s is None else duration(row.took_s)
 
 
 def trial_state(row: TrialRow) -> str:
@@ -63,23 +64,29 @@ def trial_state(row: TrialRow) -> str:
     return "; ".join(row.problems) if row.problems else "valid"
 
 
-def metric_mean(row: MetricRow) -> str:
-    """Return the mean of a metric with the half-width of its interval."""
-    if row.half_width is None or not math.isfinite(row.half_width):
-        return quantity(row.mean, row.unit)
-    return quantity(row.mean, row.unit, row.half_width)
+def metric_mean(row: RunningMetric) -> str:
+    """Return a metric of the trials so far with its 95 % interval for the same samples."""
+    half = row.interval.expanded_uncertainty
+    if half is not None and math.isfinite(half):
+        return quantity(row.value, row.unit, half)
+    value = quantity(row.value, row.unit)
+    if not row.interval.known:
+        return value
+    factor, _ = scale(row.value, row.unit)
+    low, high = (f"{end * factor:.4g}" for end in (row.interval.low, row.interval.high))
+    return f"{value}  ({low} to {high})"
 
 
-def metric_spread(row: MetricRow) -> str:
+def metric_spread(row: RunningMetric) -> str:
     """Return how far the trials lie apart, as a share of their mean."""
-    if len(row.values) < 2 or not row.mean:
+    if len(row.values) < 2 or not row.value:
         return ""
-    return f"{(max(row.values) - min(row.values)) / abs(row.mean) * 100:.2g} %"
+    return share((max(row.values) - min(row.values)) / abs(row.value))
 
 
-def metric_values(row: MetricRow) -> str:
+def metric_values(row: RunningMetric) -> str:
     """Return the values of the trials, all with the prefix of the mean."""
-    factor, _ = scale(row.mean, row.unit)
+    factor, _ = scale(row.value, row.unit)
     return "  ".join(f"{value * factor:.4g}" for value in row.values)
 
 

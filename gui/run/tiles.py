@@ -67,11 +67,11 @@ class Tiles(QFrame):
         self._set("supply", said, colours[state], bool(state))
         self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
         rows = {row.name: row for row in picture.metrics}
-        highest = max((rows[name].mean for name in POWERS if name in rows), default=0.0)
+        highest = max((rows[name].value for name in POWERS if name in rows), default=0.0)
         for name in POWERS:
             row = rows.get(name)
-            self._set(name, "-" if row is None else quantity(row.mean, row.unit), theme.text)
-            self._bars[name].set_share(row.mean / highest if row and highest > 0 else 0.0)
+            self._set(name, "-" if row is None else quantity(row.value, row.unit), theme.text)
+            self._bars[name].set_share(row.value / highest if row and highest > 0 else 0.0)
         so_far = dict(run_text.so_far(picture))
         for name in ("right", "latency", "retransmissions"):
             self._set(name, so_far.get(name, "-"), theme.text)

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from gui.run import run_text
-from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, metric_rows
+from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, shown_metrics
 from rig.errors import BenchError, Stopped
+from rig.live.running import RunningMetric
 from rig.model.completion import END, Completion, Mark
-from rig.model.metric import Metric, Prominence
+from rig.model.metric import Prominence
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Query
+from rig.stats.interval import Interval
 from rig.store.events import (
     Opened,
     Opening,
@@ -130,27 +132,42 @@ def test_a_supply_that_may_still_be_on_is_not_called_off() -> None:
     assert run_text.outcome(other.picture()).startswith("The supply is off; the session is kept")
 
 
-def trial(number: int, value: float, *, prominence: Prominence = Prominence.MAIN) -> TrialRow:
-    return TrialRow(number, (), 1.0, {"power_idle": Metric(value, "W", prominence=prominence)})
+def metric(
+    name: str, interval: Interval, prominence: Prominence = Prominence.MAIN
+) -> RunningMetric:
+    return RunningMetric(name, "W", (0.99, 1.0, 1.01), 1.0, interval, prominence)
 
 
-def test_the_interval_of_a_metric_is_that_of_its_trials() -> None:
-    assert metric_rows(()) == ()
-    [single] = metric_rows((trial(1, 1.0),))
-    assert single.half_width is None
-    [row] = metric_rows(tuple(trial(number, 0.99 + 0.01 * number) for number in (0, 1, 2)))
-    assert row.mean == pytest.approx(1.0)
-    assert row.half_width == pytest.approx(4.3027 * 0.01 / 3**0.5, rel=1e-3)
-    assert run_text.metric_mean(row) == "1.000 ± 0.025 W"
-    assert run_text.metric_spread(row) == "2 %"
-    assert run_text.metric_values(row) == "0.99  1  1.01"
+def test_a_metric_is_said_with_its_interval_whatever_form_that_has() -> None:
+    around = metric("power_idle", Interval.around(1.0, 0.0125, 2.0, "GUM"))
+    assert run_text.metric_mean(around) == "1.000 ± 0.025 W"
+    assert run_text.metric_spread(around) == "2 %"
+    assert run_text.metric_values(around) == "0.99  1  1.01"
+    apart = metric("power_idle", Interval(0.9, 1.2, "binomial"))
+    assert run_text.metric_mean(apart) == "1 W  (0.9 to 1.2)"
+    none = metric("power_idle", Interval.missing("one trial"))
+    assert run_text.metric_mean(none) == "1 W"
 
 
-def test_a_metric_that_one_trial_lacks_is_left_out() -> None:
-    lacking = TrialRow(2, ("sync: no edge",), None, {})
-    assert metric_rows((trial(1, 1.0), lacking)) == ()
+def test_headlines_come_first_and_details_are_left_out_but_powers() -> None:
+    none = Interval.missing("one trial")
+    rows = shown_metrics(
+        [
+            metric("energy_infer", none),
+            metric("latency_p50", none, Prominence.DETAIL),
+            metric("power_idle", none, Prominence.DETAIL),
+            metric("accuracy", none, Prominence.HEADLINE),
+        ]
+    )
+    assert [row.name for row in rows] == ["accuracy", "energy_infer", "power_idle"]
+
+
+def test_a_trial_is_valid_or_says_why_not() -> None:
+    lacking = TrialRow(2, ("sync: no edge",), None)
     assert run_text.trial_state(lacking) == "sync: no edge"
-    assert run_text.trial_time(lacking) == "resumed"
+    assert run_text.trial_time(lacking) == "before"
+    assert run_text.trial_state(TrialRow(1, (), 61.0)) == "valid"
+    assert run_text.trial_time(TrialRow(1, (), 61.0)) == "1 min 1 s"
 
 
 def test_ready_says_nothing_of_an_outcome() -> None:
