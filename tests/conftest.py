@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rig.session.session import SessionResult, open_bench
+from tests.order import long_ones_first
 
 ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
@@ -35,6 +36,13 @@ def pytest_configure() -> None:
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("untimed")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the long tests in each process."""
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = long_ones_first(items, processes)
 
 
 @pytest.fixture

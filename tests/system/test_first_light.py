@@ -211,6 +211,7 @@ def test_the_monitor_keeps_up_with_a_million_samples_a_second(
     assert result.content["trials"][0]["timebase"]["residual_max_s"] < 2e-6
 
 
+@pytest.mark.long
 def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path: Path) -> None:
     bench = [
         "--rig-bench",

@@ -875,9 +875,13 @@ RECORDED = (
 )
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.paced if case in PACED else ()) for case in BEGUN]
-)
+def marks_of(case: str) -> tuple[pytest.MarkDecorator, ...]:
+    if case in PACED:
+        return (pytest.mark.paced,)
+    return (pytest.mark.long,) if case == "lpm01a, falls silent" else ()
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=marks_of(case)) for case in BEGUN])
 def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(
     run: Run, case: str
 ) -> None:

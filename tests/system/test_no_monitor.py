@@ -173,6 +173,7 @@ def tiny(port: str, folder: Path, *overrides: str) -> SessionResult:
     return run("uart-tiny.toml", folder / "sessions", f"sut.uart.port={port}", *data, *overrides)
 
 
+@pytest.mark.long
 def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_words_of_the_benchmark(
     device: PublicDevice, tmp_path: Path
 ) -> None:

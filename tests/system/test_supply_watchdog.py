@@ -94,6 +94,7 @@ def test_a_bench_that_is_left_in_peace_needs_no_watchdog(board: Board, tmp_path:
     assert "supply" not in board.process.stdout.read(), "nobody opened the board again"
 
 
+@pytest.mark.long
 def test_an_instrument_that_has_gone_as_well_is_named(board: Board, tmp_path: Path) -> None:
     rig = powered_rig(board, tmp_path)
     board.process.kill()

@@ -17,10 +17,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.uncounted import uncounted
 
+pytestmark = pytest.mark.long
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PACKAGES = ("rig", "drivers", "sut_backends", "scenarios", "gui")
-IGNORED = (".git", ".venv", "build", "build-*", "dist", "sessions", "__pycache__", "*.egg-info")
+IGNORED = (
+    *(".git", ".venv", "build", "build-*", "dist", "sessions", "__pycache__", "*.egg-info"),
+    *(".*_cache", ".hypothesis"),
+)
 #: What the notebook is executed by, in the environment of the wheel.
 NOTEBOOK = """
 import nbformat, nbclient, sys

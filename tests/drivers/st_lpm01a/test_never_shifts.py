@@ -321,6 +321,7 @@ def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
     assert trace.length == 2500
 
 
+@pytest.mark.long
 def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_path: Path) -> None:
     context = BenchContext()
     monitor = board(context, {"mute_at_s": 0.45})

@@ -224,6 +224,7 @@ def test_an_error_of_one_of_two_instruments_of_a_kind_names_its_rail_alone(
     assert str(error).startswith(error.cause) and not getattr(error, "__notes__", ())
 
 
+@pytest.mark.long
 def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_note(
     tmp_path: Path,
 ) -> None:
