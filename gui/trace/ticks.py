@@ -69,7 +69,7 @@ def of_time(start_s: float, stop_s: float, room: int) -> Ticks:
     base_s = math.floor(start_s / grain_s + 1e-6) * grain_s
     factor, name = _of_time(stop_s - base_s)
     decimals = _decimals(step_s * factor)
-    texts = tuple(f"+{(place - base_s) * factor + 0.0:.{decimals}f}" for place in places)
+    texts = tuple(f"+{abs((place - base_s) * factor):.{decimals}f}" for place in places)
     return Ticks(places, texts, name, f"{base_s:.{_decimals(grain_s)}f} s")
 
 
@@ -85,8 +85,8 @@ def _step(at_least: float) -> float:
 
 
 def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
+    first = math.ceil(low / step - 1e-5)
+    last = math.floor(high / step + 1e-5)
     return tuple(number * step for number in range(first, last + 1))
 
 
