@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.trace.band_layout import BandSpans
+from rig.annotations import Annotations
 from rig.api.edges import EdgeTimes
 from rig.api.session import Session, SessionProblem, open_session
 from rig.api.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
@@ -33,7 +34,8 @@ class Subject:
 
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
     each gap, `causes` say why. `spans` and `bands` are the measured windows, as rows and as drawn;
-    `band_names` are the texts of the bands, `borders_s` all ends of windows.
+    `band_names` are the texts of the bands, `borders_s` all ends of windows. `notes` say how
+    the file was read.
     """
 
     path: Path
@@ -56,6 +58,8 @@ class Subject:
     borders_s: Array
     gaps_s: Array
     causes: tuple[str, ...]
+    annotations: Annotations
+    notes: tuple[str, ...]
 
     @property
     def resolution_s(self) -> float:
@@ -121,6 +125,7 @@ def _subject(
     gaps = trace.gaps
     gaps_s = np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.float64).reshape(-1, 2)
     labels, problems = _around(session, trial)
+    annotations, notes = _annotations(trace)
     bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
     return Subject(
         path,
@@ -143,7 +148,19 @@ def _subject(
         np.zeros(0) if spans is None else spans.borders_s,
         gaps_s / trace.sample_hz,
         tuple(gap.cause for gap in gaps),
+        annotations,
+        (*trace.notes, *notes),
     )
+
+
+def _annotations(trace: SessionTrace) -> tuple[Annotations, tuple[str, ...]]:
+    """Return the annotations of a trace; what cannot be read is a note, and no reason to show
+    nothing.
+    """
+    try:
+        return trace.annotations(), ()
+    except (RigError, OSError) as error:
+        return Annotations(), (f"annotations: {error}",)
 
 
 def _around(

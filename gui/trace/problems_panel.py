@@ -27,25 +27,33 @@ class Trouble:
     meaning: str
     start_s: float | None = None
     stop_s: float | None = None
+    elsewhere: str = ""
 
     @property
     def where(self) -> str:
         """Return the place as a text."""
         if self.start_s is None or self.stop_s is None:
-            return "whole trial"
+            return self.elsewhere or "whole trial"
         return f"{self.start_s:.6f} s, {quantity(self.stop_s - self.start_s, 's')}"
 
 
 def troubles(subject: Subject) -> list[Trouble]:
-    """Return the problems of a trial on this rail, then the gaps of the trace and its notes."""
+    """Return the problems of a trial, then the gaps of the trace and notes of how it was read."""
     found = []
     for problem in subject.problems:
-        rail = getattr(problem, "rail", None)
-        if rail not in (None, "", subject.rail):
-            continue
-        start_s = getattr(problem, "start_s", None)
-        stop_s = getattr(problem, "stop_s", None)
-        found.append(Trouble(problem.code, problem.detail, problem.meaning, start_s, stop_s))
+        elsewhere = problem.rail not in ("", subject.rail) or problem.segment != subject.segment
+        place = None if elsewhere else subject.trace.locate(problem)
+        where = "" if not elsewhere else f"segment {problem.segment} {problem.rail}".strip()
+        found.append(
+            Trouble(
+                problem.code,
+                problem.detail,
+                problem.meaning,
+                None if place is None else place[0],
+                None if place is None else place[1],
+                where,
+            )
+        )
     for (start_s, stop_s), cause in zip(subject.gaps_s, subject.causes, strict=True):
         found.append(
             Trouble(
@@ -58,7 +66,7 @@ def troubles(subject: Subject) -> list[Trouble]:
                 float(stop_s),
             )
         )
-    found += [Trouble("note", note, "Of how the file was read.") for note in subject.trace.notes]
+    found += [Trouble("note", note, "Of how the file was read.") for note in subject.notes]
     return found
 
 
@@ -86,6 +94,7 @@ class ProblemsPanel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table, 1)
         layout.addWidget(self._text)
+        layout.addStretch()
         self.table.chosen.connect(self._chosen)
         self._state: TraceState | None = None
 

@@ -15,22 +15,28 @@ from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.theme import Theme
-from gui.trace import keys, picture_file
+from gui.trace import annotation_marks, key_map, keys, picture_file
 from gui.trace.cursor import cursor_text
+from gui.trace.distribution_view import DistributionView
+from gui.trace.edge_view import EdgeView
 from gui.trace.engine import Subject, open_subject
+from gui.trace.export_panel import ExportPanel
 from gui.trace.header import Header
 from gui.trace.key_sheet import KeySheet
 from gui.trace.marker_panel import MarkerPanel
+from gui.trace.overlay_view import OverlayView
 from gui.trace.overview import Overview
 from gui.trace.picture_file import free_path
-from gui.trace.pictures import Pictures
+from gui.trace.pictures import Picture, Pictures
 from gui.trace.problems_panel import ProblemsPanel
+from gui.trace.scale_panel import ScalePanel
 from gui.trace.stack_mouse import InteractiveStack
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.trace.statistics_panel import StatisticsPanel
 from gui.trace.window_table import WindowTable
 from gui.widgets.notice import Notice, error_text
 from gui.worker import Worker
+from rig.annotations import Annotations
 from rig.api.session import Session
 from rig.errors import RigError
 
@@ -45,6 +51,8 @@ class TraceScreen(Screen):
         self._pictures_worker = Worker(self, "rig-trace-pictures")
         self._numbers_worker = Worker(self, "rig-trace-numbers")
         self._levels_worker = Worker(self, "rig-trace-levels")
+        self._views_worker = Worker(self, "rig-trace-views")
+        self._export_worker = Worker(self, "rig-trace-export")
         self._closing = False
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
@@ -54,10 +62,28 @@ class TraceScreen(Screen):
         self.stack = InteractiveStack(shell.theme)
         self.statistics = StatisticsPanel()
         self.windows = WindowTable()
-        self.markers = MarkerPanel()
+        self.markers = MarkerPanel(
+            (
+                ("save", "Save annotations", self.save_annotations),
+                ("load", "Load annotations", self.load_annotations),
+            )
+        )
         self.problems = ProblemsPanel()
+        self.edge = EdgeView(shell.theme, self._views_worker)
+        self.overlay = OverlayView(shell.theme, self._views_worker)
+        self.distribution = DistributionView(shell.theme, self._views_worker)
+        self.export = ExportPanel(self._export_worker, self._views_worker)
+        self.scales = ScalePanel()
         self.tabs = QTabWidget()
         self.sheet = KeySheet(self)
+        self._keys = key_map.ScreenKeys(
+            lambda: self.stack.reach_s,
+            self.windows.step,
+            self.save_picture,
+            self.sheet.toggle,
+            self.copy_statistics,
+            self.save_annotations,
+        )
         self._lay_out()
         self.header.chosen.connect(self._choose)
         shell.themes.changed.connect(self._set_theme)
@@ -112,16 +138,31 @@ class TraceScreen(Screen):
 
     def idle(self) -> bool:
         """Return whether the picture and the numbers of what is shown are there."""
+        views = (self.edge, self.overlay, self.distribution, self.export)
+        if any(view.waiting for view in views):
+            return False
         workers = (self._pictures_worker, self._numbers_worker, self._levels_worker)
         asked = self._pictures is not None and self._pictures.pending
         busy = any(worker.busy for worker in workers)
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
 
+    @property
+    def picture(self) -> Picture | None:
+        """Return the picture that is shown."""
+        return None if self._pictures is None else self._pictures.now
+
     def close_down(self) -> bool:
         """End the threads."""
         self._closing = True
-        self.statistics.stop()
-        for worker in (self._pictures_worker, self._numbers_worker, self._levels_worker):
+        for part in (self.statistics, self.edge, self.overlay, self.distribution, self.export):
+            part.stop()
+        for worker in (
+            self._pictures_worker,
+            self._numbers_worker,
+            self._levels_worker,
+            self._views_worker,
+            self._export_worker,
+        ):
             worker.close_down()
         return True
 
@@ -145,6 +186,8 @@ class TraceScreen(Screen):
         self.statistics.set_state(state, self._numbers_worker)
         self.windows.set_state(state)
         self.markers.set_state(state)
+        for part in (self.edge, self.overlay, self.distribution, self.export, self.scales):
+            part.set_state(state)
         count = self.problems.set_state(state)
         self.tabs.setTabText(
             self.tabs.indexOf(self.problems), f"Problems ({count})" if count else "Problems"
@@ -185,62 +228,8 @@ class TraceScreen(Screen):
         """Do what the key sheet says."""
         if self.sheet.isVisible():
             self.sheet.hide()
-            return
-        if self.state is None or not self._key(event, self.state):
+        elif self.state is None or not key_map.pressed(event, self._keys, self.state):
             super().keyPressEvent(event)
-
-    def _key(self, event: QKeyEvent, state: TraceState) -> bool:
-        key = Qt.Key(event.key())
-        modifiers = event.modifiers()
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        if modifiers & Qt.KeyboardModifier.ControlModifier:
-            return self._with_control(key, shift, state)
-        reach_s = self.stack.reach_s
-        actions = {
-            Qt.Key.Key_S: lambda: keys.single(state, reach_s),
-            Qt.Key.Key_D: lambda: keys.dual(state, reach_s),
-            Qt.Key.Key_F: lambda: keys.to_edge(state, not shift),
-            Qt.Key.Key_N: lambda: self.windows.step(not shift),
-            Qt.Key.Key_Z: lambda: keys.zoom_to_selection(state),
-            Qt.Key.Key_X: lambda: state.set_snap(not state.snap),
-            Qt.Key.Key_L: lambda: keys.logarithmic(state, not state.scales["power"].logarithmic),
-            Qt.Key.Key_P: self.save_picture,
-            Qt.Key.Key_Left: lambda: keys.pan(state, False),
-            Qt.Key.Key_Right: lambda: keys.pan(state, True),
-            Qt.Key.Key_Up: lambda: keys.zoom(state, True),
-            Qt.Key.Key_Down: lambda: keys.zoom(state, False),
-            Qt.Key.Key_Plus: lambda: keys.zoom(state, True),
-            Qt.Key.Key_Equal: lambda: keys.zoom(state, True),
-            Qt.Key.Key_Minus: lambda: keys.zoom(state, False),
-            Qt.Key.Key_Asterisk: lambda: keys.fit(state),
-            Qt.Key.Key_Home: lambda: keys.fit(state),
-            Qt.Key.Key_Delete: lambda: keys.delete(state),
-            Qt.Key.Key_Backspace: lambda: keys.delete(state),
-            Qt.Key.Key_Escape: lambda: keys.nothing(state),
-            Qt.Key.Key_Question: self.sheet.toggle,
-        }
-        if Qt.Key.Key_1 <= key <= Qt.Key.Key_9:
-            keys.number(state, key - Qt.Key.Key_0)
-            return True
-        action = actions.get(key)
-        if action is None:
-            return False
-        action()
-        return True
-
-    def _with_control(self, key: Qt.Key, shift: bool, state: TraceState) -> bool:
-        actions = {
-            (Qt.Key.Key_Z, False): state.undo,
-            (Qt.Key.Key_Z, True): state.redo,
-            (Qt.Key.Key_Y, False): state.redo,
-            (Qt.Key.Key_A, False): lambda: keys.whole(state),
-            (Qt.Key.Key_C, False): self.copy_statistics,
-        }
-        action = actions.get((key, shift))
-        if action is None:
-            return False
-        action()
-        return True
 
     def copy_statistics(self) -> None:
         """Copy the numbers of the selection, or of the view where nothing is selected."""
@@ -250,6 +239,37 @@ class TraceScreen(Screen):
         (self.statistics.selection_box if chosen else self.statistics.visible_box).copy()
         self.shell.say(
             "numbers of the selection copied" if chosen else "numbers of the view copied"
+        )
+
+    def save_annotations(self) -> None:
+        """Write the markers beside the trace, where Joulescope UI looks for them."""
+        state = self.state
+        if state is None:
+            return
+        content = annotation_marks.as_annotations(state.markers.marks, state.subject.annotations)
+        trace = state.subject.trace
+        self._views_worker.do(
+            lambda: trace.annotate(content),
+            lambda path: self.markers.notice.show_text(f"saved as {path}"),
+            self.markers.notice.show_error,
+            key="trace-annotate",
+        )
+
+    def load_annotations(self) -> None:
+        """Show the markers that are saved beside the trace in the place of those shown."""
+        state = self.state
+        if state is None:
+            return
+
+        def take(found: Annotations) -> None:
+            state.load(annotation_marks.marks(found))
+            self.markers.notice.show_text(f"{len(found.markers)} markers loaded")
+
+        self._views_worker.do(
+            state.subject.trace.annotations,
+            take,
+            self.markers.notice.show_error,
+            key="trace-annotations",
         )
 
     def save_picture(self) -> None:
@@ -282,6 +302,8 @@ class TraceScreen(Screen):
     def _set_theme(self, theme: Theme) -> None:
         self.stack.set_theme(theme)
         self.overview.set_theme(theme)
+        for part in (self.edge, self.overlay, self.distribution):
+            part.set_theme(theme)
 
     def _with_state(self, action: Callable[[TraceState], object]) -> Callable[[bool], None]:
         def clicked(_: bool) -> None:
@@ -330,11 +352,19 @@ class TraceScreen(Screen):
         column.addWidget(self.stack, 1)
         column.addWidget(self.statistics)
         self.tabs.setObjectName("trace-tabs")
-        self.tabs.setAccessibleName("Windows, markers, problems")
+        self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
+        self.tabs.setUsesScrollButtons(True)
+        # Eight names in the width of a table.
+        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 7px; }")
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),
             (self.problems, "Problems"),
+            (self.edge, "Edge"),
+            (self.overlay, "Trials"),
+            (self.distribution, "Histogram"),
+            (self.scales, "Axes"),
+            (self.export, "Export"),
         ):
             self.tabs.addTab(widget, title)
         split = QSplitter(Qt.Orientation.Horizontal)
@@ -343,7 +373,7 @@ class TraceScreen(Screen):
         split.addWidget(self.tabs)
         split.setStretchFactor(0, 1)
         split.setStretchFactor(1, 0)
-        split.setSizes([920, 480])
+        split.setSizes([870, 530])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from gui.trace import annotation_marks
 from gui.trace.engine import Subject
 from gui.trace.history import History
 from gui.trace.markers import Mark, Markers, Part
@@ -38,7 +39,9 @@ class TraceState:
         self.subject = subject
         trace = subject.trace
         self.view = Viewport.whole(trace.duration_s, trace.sample_hz)
-        self.history: History[Markers] = History(Markers(trace.duration_s))
+        saved = annotation_marks.marks(subject.annotations)
+        markers = Markers(trace.duration_s).loaded(saved).select(None)
+        self.history: History[Markers] = History(markers)
         self.snap = True
         self.cursor_s: float | None = None
         #: The row at hand of the window table, or a problem's place; and what the mouse is over.
@@ -165,8 +168,8 @@ class TraceState:
         self._do(self.markers.cleared())
 
     def load(self, marks: list[tuple[float, float | None, str]]) -> None:
-        """Add markers from a file."""
-        self._do(self.markers.loaded(marks))
+        """Show the markers of a file in the place of those at hand."""
+        self._do(self.markers.cleared().loaded(marks).select(None))
 
     def undo(self) -> bool:
         """Take the last step back."""

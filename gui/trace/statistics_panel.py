@@ -191,9 +191,10 @@ class StatisticsBox(QFrame):
         top = QHBoxLayout()
         top.addWidget(self._head, 1)
         top.addWidget(self._copy)
-        first = QHBoxLayout()
-        first.setSpacing(6)
+        rows = QHBoxLayout(), QHBoxLayout()
         for key, label in self.headline.items():
+            first = rows[key not in ("energy", "charge")]
+            first.setSpacing(6)
             name = QLabel(key)
             name.setEnabled(False)
             first.addWidget(name)
@@ -203,7 +204,8 @@ class StatisticsBox(QFrame):
                 label.setFont(font)
             first.addWidget(label)
             first.addSpacing(8)
-        first.addStretch(1)
+        for line in rows:
+            line.addStretch(1)
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
@@ -223,7 +225,8 @@ class StatisticsBox(QFrame):
         whole.setContentsMargins(8, 4, 8, 4)
         whole.setSpacing(2)
         whole.addLayout(top)
-        whole.addLayout(first)
+        for line in rows:
+            whole.addLayout(line)
         whole.addLayout(grid)
         whole.addWidget(self._remark)
 

@@ -85,8 +85,10 @@ def _step(at_least: float) -> float:
 
 
 def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
-    first = math.ceil(low / step - 1e-5)
-    last = math.floor(high / step + 1e-5)
+    # Far from zero the last digits of a quotient are noise.
+    slack = 1e-9 + 8e-16 * max(abs(low), abs(high)) / step * 10
+    first = math.ceil(low / step - slack)
+    last = math.floor(high / step + slack)
     return tuple(number * step for number in range(first, last + 1))
 
 

@@ -34,8 +34,6 @@ def _mean_w(span: TrialSpan) -> float | None:
 COLUMNS = (
     Column("step", lambda span: "" if span.step is None else str(span.step), lambda s: s.step or 0),
     Column("phase", lambda span: span.phase, tip="of one run, where a phase was repeated"),
-    Column("flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"),
-    Column("start", lambda span: f"{span.start_s:.4f} s", lambda span: span.start_s, right=True),
     Column("time", lambda span: quantity(_latency(span), "s"), _latency, right=True),
     Column(
         "energy",
@@ -51,6 +49,8 @@ COLUMNS = (
         right=True,
         tip="mean over the window",
     ),
+    Column("flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"),
+    Column("start", lambda span: f"{span.start_s:.4f} s", lambda span: span.start_s, right=True),
 )
 
 

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain plot of pyqtgraph in the colours of a theme, for views of a part of the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyqtgraph
+from numpy.typing import NDArray
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.theme import Theme
+
+Array = NDArray[np.float64]
+
+
+class PlainPlot(QWidget):
+    """A plot with curves, bands and lines that can be moved and zoomed with the mouse."""
+
+    def __init__(self, name: str, accessible: str, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(accessible)
+        self._plot: Any = pyqtgraph.PlotWidget()
+        self._plot.setMenuEnabled(False)
+        self._plot.hideButtons()
+        self._plot.showGrid(x=True, y=True, alpha=0.15)
+        self._legend: Any = None
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._plot)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of a theme."""
+        self.theme = theme
+        self._plot.setBackground(theme.base)
+        for side in ("left", "bottom"):
+            axis = self._plot.getAxis(side)
+            axis.setPen(theme.border)
+            axis.setTextPen(theme.muted)
+
+    def label(self, x: str, x_unit: str, y: str, y_unit: str) -> None:
+        """Name the axes; SI prefixes come by themselves."""
+        self._plot.setLabel("bottom", x, units=x_unit or None)
+        self._plot.setLabel("left", y, units=y_unit or None)
+
+    def logarithmic(self, x: bool, y: bool) -> None:
+        """Make axes logarithmic, or not."""
+        self._plot.setLogMode(x=x, y=y)
+
+    def link_x(self, other: PlainPlot) -> None:
+        """Show the same x range as another plot."""
+        self._plot.setXLink(other._plot)
+
+    def clear(self) -> None:
+        """Remove what is shown."""
+        self._plot.clear()
+        if self._legend is not None:
+            self._legend.clear()
+
+    def legend(self) -> None:
+        """Name the curves in a corner."""
+        if self._legend is None:
+            self._legend = self._plot.addLegend(offset=(-8, 8), labelTextColor=self.theme.text)
+
+    def curve(
+        self,
+        x: Array,
+        y: Array,
+        colour: str,
+        name: str = "",
+        width: float = 1.0,
+        dots: bool = False,
+    ) -> None:
+        """Draw a curve."""
+        more: dict[str, Any] = {"name": name} if name else {}
+        if dots:
+            more |= {"symbol": "o", "symbolSize": 5, "symbolBrush": colour, "symbolPen": None}
+        pen = pyqtgraph.mkPen(colour, width=width)
+        self._plot.plot(x, y, pen=pen, connect="finite", **more)
+
+    def steps(self, borders: Array, y: Array, colour: str, fill: float | None = None) -> None:
+        """Draw a staircase: a value between each two borders."""
+        more: dict[str, Any] = {}
+        if fill is not None:
+            shade = QColor(colour)
+            shade.setAlphaF(0.35)
+            more = {"fillLevel": fill, "fillBrush": shade}
+        self._plot.plot(borders, y, stepMode="center", pen=pyqtgraph.mkPen(colour), **more)
+
+    def band(self, low: float, high: float, colour: str, share: float = 0.25) -> None:
+        """Shade a stretch of the x axis."""
+        shade = QColor(colour)
+        shade.setAlphaF(share)
+        region = pyqtgraph.LinearRegionItem(
+            (low, high), movable=False, brush=shade, pen=pyqtgraph.mkPen(None)
+        )
+        region.setZValue(-10)
+        self._plot.addItem(region)
+
+    def line(self, x: float, colour: str, text: str = "", dashed: bool = False) -> None:
+        """Draw a vertical line with a text."""
+        from PySide6.QtCore import Qt
+
+        style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
+        options = {"position": 0.93, "color": colour} if text else None
+        self._plot.addItem(
+            pyqtgraph.InfiniteLine(
+                x, pen=pyqtgraph.mkPen(colour, style=style), label=text or None, labelOpts=options
+            )
+        )
+
+    def fit(self) -> None:
+        """Show all that is drawn."""
+        self._plot.autoRange()
+        self._plot.enableAutoRange()
