@@ -5,12 +5,14 @@ the supply is off, and the folder is there.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from rig.bench.probe import probe
 from rig.errors import Stopped
 from rig.session import session
 from rig.session.session import open_bench
@@ -56,10 +58,12 @@ class Stopper:
                 self.off_s = time.monotonic()
 
 
-def stopped(bench: str, kind: str, overrides: list[str], root: Path) -> Path:
+def stopped(
+    bench: str, kind: str, overrides: list[str], root: Path, after_s: float = INTO_IT_S
+) -> Path:
     """Run a bench, stop it in a step of a kind, and return the folder of its session."""
     # A load of the firmware as a process is over soon.
-    stopper = Stopper(kind, 0.0 if kind == "load" else INTO_IT_S)
+    stopper = Stopper(kind, 0.0 if kind == "load" else after_s)
     with (
         pytest.raises(Stopped),
         open_bench(BENCHES / f"{bench}.toml", overrides, (stopper,), stopper.stop) as opened,
@@ -108,12 +112,65 @@ def test_in_virtual_time(bench: str, kind: str, overrides: list[str], tmp_path: 
         ("posix-null", "query", ["scenario.single_stream.repeat=1_000_000_000"]),
         ("posix-qubo", "solve", [*_SEARCH, "scenario.optimization.timeouts_s=[100.0]"]),
         ("posix-real-time", "stream", _STREAM),
+        ("posix-asc-joulescope", "idle", ["scenario.single_stream.idle_s=60.0"]),
+        ("posix-asc-n6705", "idle", ["scenario.single_stream.idle_s=60.0"]),
+        ("posix-asc-lpm01a", "idle", ["scenario.single_stream.idle_s=60.0"]),
     ],
 )
 def test_by_the_clock_on_the_wall(
     bench: str, kind: str, overrides: list[str], tmp_path: Path
 ) -> None:
     stopped(bench, kind, overrides, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("bench", "kind", "overrides"),
+    [
+        ("cpu-asc-virtual", "idle", ["scenario.single_stream.idle_s=60.0"]),
+        ("cpu-qubo-virtual", "solve", ["scenario.optimization.timeouts_s=[100.0]"]),
+        ("cpu-real-time-virtual", "stream", _STREAM),
+    ],
+)
+def test_on_a_cpu(bench: str, kind: str, overrides: list[str], tmp_path: Path) -> None:
+    stopped(bench, kind, overrides, tmp_path)
+
+
+def test_while_a_bench_is_probed(tmp_path: Path) -> None:
+    """A device that is silent is asked for seconds at several line rates."""
+    stop = Stop()
+    states: list[bool] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, RailState):
+            states.append(event.on)
+            if event.on:
+                threading.Timer(INTO_IT_S, stop.request).start()
+
+    parent, child = os.openpty()
+    bench = tmp_path / "silent.toml"
+    bench.write_text(
+        f'[sut.uart]\nport = "{os.ttyname(child)}"\n[monitor.virtual]\n'
+        "[scenario.single_stream]\n[task.null]\n",
+        encoding="utf-8",
+    )
+    try:
+        began_s = time.monotonic()
+        with pytest.raises(Stopped):
+            list(probe(bench, (), (watch,), stop))
+        assert time.monotonic() - began_s < 3.0
+    finally:
+        os.close(parent)
+        os.close(child)
+    assert states == [True, False]
+
+
+@pytest.mark.posix
+def test_a_posix_session_that_was_stopped_is_finished_by_resume(tmp_path: Path) -> None:
+    quick = ["scenario.single_stream.idle_s=1.0", "task.null.samples=3"]
+    folder = stopped("posix-null", "idle", quick, tmp_path)
+    resumed = session.resume(folder)
+    assert SessionFolder(folder).journal().status == "success"
+    assert len(resumed.trials[0].measured.samples) == 3
 
 
 @pytest.mark.posix
@@ -144,8 +201,9 @@ def test_a_session_that_was_stopped_in_a_step_is_finished_by_resume(tmp_path: Pa
     folder = stopped(
         "virtual-real-time",
         "stream",
-        ["scenario.real_time.duration_s=480.0", "scenario.real_time.idle_s=0.1"],
+        ["scenario.real_time.duration_s=30.0", "scenario.real_time.idle_s=0.1"],
         tmp_path,
+        after_s=0.02,
     )
     resumed = session.resume(folder)
     assert resumed.trials[0].problems == ()
