@@ -30,6 +30,7 @@ _DOT_PX = 3.6
 _VERDICT_PX = 92
 _BAND_ALPHA = 46
 _SPREAD_PX = 8.0
+_TICK_PX = 52
 
 
 class Dots(QWidget):
@@ -160,7 +161,11 @@ class Dots(QWidget):
         painter.setPen(QPen(QColor(self._theme.muted), 1.0))
         middle = self._x(plot, 0.0)
         painter.drawLine(QPointF(middle, _HEAD_PX), QPointF(middle, plot.bottom()))
-        for tick in self._scale.ticks():
+        ticks = self._scale.ticks()
+        room = plot.width() / max(len(ticks), 1) >= _TICK_PX
+        for tick in ticks:
+            if not room and tick and abs(abs(tick) - LIMIT) > 1e-9:
+                continue
             at = self._x(plot, tick)
             text = f"{tick * 100:+g} %".replace("-", "−") if tick else "0"
             box = QRectF(at - 40, 4, 80, _HEAD_PX - 6)
@@ -183,9 +188,9 @@ class Dots(QWidget):
         painter.setPen(QPen(QColor(self._theme.border), 1.0))
         painter.drawLine(QPointF(plot.left(), middle), QPointF(plot.right(), middle))
         self._paint_intervals(painter, plot, metric, middle)
-        count = max(len(metric.dots) - 1, 1)
+        last = len(metric.dots) - 1
         for place, dot in enumerate(metric.dots):
-            y = middle + _SPREAD_PX * (2 * place / count - 1)
+            y = middle + (_SPREAD_PX * (2 * place / last - 1) if last else 0.0)
             self._paint_dot(painter, plot, metric, dot, y)
         if metric.claimed is not None:
             away = deviation(metric.mean, metric.reference, metric.row.deviation)

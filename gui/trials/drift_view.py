@@ -35,6 +35,8 @@ class DriftView(QWidget):
         self.plot = pyqtgraph.PlotWidget()
         self.plot.setObjectName("trials-drift-plot")
         self.plot.setAccessibleName("Trials in order of time")
+        # Before there is a label: it would keep the prefix of that moment's range.
+        self.plot.getAxis("left").enableAutoSIPrefix(False)
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
         self.plot.setMouseEnabled(x=False, y=False)
@@ -66,7 +68,6 @@ class DriftView(QWidget):
         bottom.setTicks([[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]])
         bottom.setLabel("trial, in order of time")
         left = self.plot.getAxis("left")
-        left.enableAutoSIPrefix(False)
         left.setLabel(f"{metric.name} ({unit})" if unit else metric.name)
         low, high = self._ends(metric)
         last = len(metric.dots) + _EDGE

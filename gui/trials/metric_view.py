@@ -75,7 +75,7 @@ class MetricView(QScrollArea):
         self._title.setText(f"{metric.name}   {words.value(metric)}")
         self._intervals.setText(" · ".join(words.statement(metric)))
         self._judged.setText(words.judged(metric, view.replication))
-        self._slope.setText(words.slope(metric.drift))
+        self._slope.setText(words.slope(metric))
         self._advice.setText(metric.advice or "Uncertainty budget")
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rig.api.drift import Drift, percent
+from rig.api.drift import percent
 from rig.api.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
 from rig.results.replication import LIMIT, RULES, MetricVerdict, Verdict
 from rig.results.stated import Stated, stated
+from rig.stats.few_trials import TREND_LEAST
 from rig.units import quantity, scale
 
 #: Deviations beyond this are drawn at the edge, as triangles.
@@ -115,6 +116,8 @@ def outcome(found: WhatIf, rule: str, name: str) -> str:
     judged = found.verdicts[rule]
     row = judged.per_metric.get(name)
     if row is not None and _of_the_metric(judged, row):
+        if not percent(row.deviation).strip("0 %"):
+            return f"{mark(row.ok)} holds: the mean is what is claimed"
         side = "worse by" if rule == AUDIT and row.deviation >= 0 else "off by"
         size = row.deviation
         if rule == AUDIT and row.deviation < 0:
@@ -151,12 +154,18 @@ def rule_text(rule: str, view: SessionTrials) -> str:
     return RULES["replication-5-percent" if rule == REPLICATION else view.audit]
 
 
-def slope(drift: Drift | None) -> str:
+def slope(metric: MetricTrials) -> str:
     """Return the slope of a metric over its trials with its interval; as a drift only where it is
     one.
     """
+    drift = metric.drift
     if drift is None:
-        return "No slope: there are fewer than three valid trials, or no noise is known."
+        few = sum(dot.valid for dot in metric.dots) < TREND_LEAST
+        return (
+            f"No slope: there are fewer than {TREND_LEAST} valid trials."
+            if few
+            else "No slope is tested: only of main metrics that trials repeat, with a budget."
+        )
     ends = f"95 %: {percent(drift.low)} to {percent(drift.high)}"
     found = f"{drift.sentence}." if drift.found else ""
     return found or f"Slope {percent(drift.relative)} a trial ({ends}): no significant drift."

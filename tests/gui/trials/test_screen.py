@@ -114,6 +114,7 @@ def test_a_claim_is_entered_as_a_number(
     screen.dots.choose_named(ENERGY)
     what = screen.detail.what_if
     assert what.entry.suffix() == " mJ"
+    assert what.entry.lineEdit().width() > 80, "the number has room"
     what.entry.selectAll()
     qtbot.keyClicks(what.entry, "3")
     qtbot.keyClick(what.entry, Qt.Key.Key_Return)

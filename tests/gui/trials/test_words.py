@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_the_verdict_of_a_session_is_one_line(view: SessionTrials) -> None:
 @pytest.mark.parametrize(
     ("factor", "replication", "audit"),
     [
-        (1.0, "✓ holds: off by 0 %", "✓ holds"),
+        (1.0, "✓ holds: the mean is what is claimed", "✓ holds: the mean is what is claimed"),
         (1.2, "✗ does not hold: off by −17 % (limit 5.0 %)", "✓ holds: better by 17 %"),
         (0.8, "✗ does not hold: off by +25 %", "✗ does not hold: worse by 25 % (limit 5.3 %)"),
     ],
@@ -72,6 +73,13 @@ def test_the_claims_that_hold_are_told_with_open_ends() -> None:
 
 
 def test_a_slope_is_a_drift_only_where_it_is_significant(view: SessionTrials) -> None:
-    calm = view.of(ENERGY).drift
-    assert "no significant drift" in words.slope(calm)
-    assert "fewer than three" in words.slope(None)
+    metric = view.of(ENERGY)
+    assert "no significant drift" in words.slope(metric)
+    calm = metric.drift
+    assert calm is not None
+    steep = dataclasses.replace(calm, relative=0.02, low=0.019, high=0.021, chance=0.001)
+    found = words.slope(dataclasses.replace(metric, drift=steep))
+    assert found == "energy_infer drifts: +2.0 % a trial (+1.9 % to +2.1 %)."
+    few = dataclasses.replace(metric, drift=None, dots=metric.dots[:2])
+    assert "fewer than 3 valid trials" in words.slope(few)
+    assert "No slope is tested" in words.slope(view.of("accuracy"))
