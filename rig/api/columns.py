@@ -21,7 +21,7 @@ from rig.trace.trace import Trace, reading
 Array = NDArray[np.float64]
 
 #: So many samples are read rather than looked up where the levels are not there yet.
-_READ = 1 << 20
+_READ = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ def columns(
     """Return at most `count` columns of samples first <= k < last."""
     if last <= first:
         return _named(trace, np.zeros(1, dtype=np.int64), reduce.empty(), has_current)
-    few = ENTRY * count if levels is not None else _READ
+    # A few columns less cost less than to read so many samples.
+    few = ENTRY * count * 3 // 4 if levels is not None else _READ
     if last - first <= few:
         return _named(trace, *_read(trace, hidden, first, last, count), has_current)
     if levels is not None:

@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.trace.gaps import Gap, joined
 from rig.trace.levels import Hidden
 from rig.trace.moments import Moments
+from rig.trace.samples import Floats
 from rig.trace.trace import LOST_LIMIT, Trace, reading
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 17
 _UNKNOWN = "no accuracy is stated for this trace, so no uncertainty is known"
 
 Stopped = Callable[[], bool]
@@ -176,6 +178,7 @@ def _moments(
         if gap.start < last and gap.stop > first
     ]
     moments = Moments(), Moments(), Moments()
+    buffer = np.empty(_BLOCK)
     with reading(trace.path) as reader:
         at = first
         while at < last:
@@ -185,29 +188,35 @@ def _moments(
             current, voltage = trace.samples(reader, at, count)
             gaps += _not_finite(current, voltage, at)
             hidden.hide(at, current, voltage)
-            _add(moments, current, voltage, at, weights)
+            _add(moments, buffer, (current, voltage), at, weights)
             at += count
     return moments, last - first, joined(gaps)
 
 
 def _add(
-    moments: tuple[Moments, ...], current: Any, voltage: Any, at: int, weights: dict[int, float]
+    moments: tuple[Moments, ...],
+    buffer: NDArray[np.float64],
+    signals: tuple[Floats, Floats],
+    at: int,
+    weights: dict[int, float],
 ) -> None:
-    power = np.multiply(current, voltage, dtype=np.float64)
-    signals = power, current, voltage
-    inside = np.ones(len(power), dtype=bool)
-    for place, weight in weights.items():
-        if at <= place < at + len(power):
-            inside[place - at] = False
-            values = [float(signal[place - at]) for signal in signals]
-            if all(map(math.isfinite, values)):
-                for one, value in zip(moments, values, strict=True):
-                    one.add_part(value, weight)
-    if not np.isfinite(np.add.reduce(power)):
-        inside &= np.isfinite(power)
-    whole = bool(inside.all())
-    for one, signal in zip(moments, signals, strict=True):
-        one.add(signal if whole else signal[inside])
+    """Add a block whose first sample has number `at`; the samples in `weights` count for less."""
+    power = np.multiply(*signals, out=buffer[: len(signals[0])], dtype=np.float64)
+    rows: tuple[NDArray[np.floating[Any]], ...] = (power, *signals)
+    for place, weight in ((number - at, weight) for number, weight in weights.items()):
+        values = [float(row[place]) for row in rows] if 0 <= place < len(power) else [math.nan]
+        if all(map(math.isfinite, values)):
+            for one, value in zip(moments, values, strict=True):
+                one.add_part(value, weight)
+    # They are the first and the last of all.
+    begin = int(at in weights)
+    end = len(power) - int(at + len(power) - 1 in weights)
+    rows = tuple(row[begin : max(end, begin)] for row in rows)
+    if not np.isfinite(rows[0].sum()):
+        known = np.isfinite(rows[0])
+        rows = tuple(row[known] for row in rows)
+    for one, row in zip(moments, rows, strict=True):
+        one.add(row)
 
 
 def _not_finite(current: Any, voltage: Any, at: int) -> list[Gap]:

@@ -55,7 +55,7 @@ def load(trace: Trace) -> Levels | None:
     try:
         # A damaged file is not closed by NumPy.
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
-            finest = Table(content["rows"], content["known"].astype(np.int64))
+            finest = Table(content["rows"], content["known"].astype(np.int32))
             gaps = tuple(
                 Gap(int(start), int(stop), "samples are no numbers")
                 for start, stop in content["unknown"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Counts = NDArray[np.int64]
+Counts = NDArray[np.integer[Any]]
 
 #: Rows of a table: least, mean and most of current, voltage and power.
 CURRENT_ROW = 0
@@ -71,7 +71,7 @@ def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
     if not len(starts):
         return empty()
     rows = np.empty((_ROWS, len(starts)))
-    known = np.add.reduceat(table.known, starts)
+    known = np.add.reduceat(table.known, starts, dtype=np.int64)
     for mean in _MEANS:
         rows[mean - 1] = np.fmin.reduceat(table.rows[mean - 1], starts)
         rows[mean + 1] = np.fmax.reduceat(table.rows[mean + 1], starts)

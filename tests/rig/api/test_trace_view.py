@@ -85,7 +85,7 @@ def test_columns_are_those_of_all_samples(
     for name, values in known.items():
         band = getattr(columns, name)
         if band is None:
-            assert name == "power" and not prepared and stop - start > 5
+            assert name == "power" and not prepared and stop - start > 2.5
             continue
         for place, (low, high) in enumerate(pairwise(bounds)):
             part = values[low:high]
