@@ -32,26 +32,39 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 EVENTS = 100_000
+#: Each is told when it begins and when it is done.
+STEPS = EVENTS // 2
 ABOUT = {"simulated": True, "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3}}
-COLUMNS = 40
+#: A live block has the columns of so many steps.
+STEPS_OF_A_BLOCK = 4
+COLUMNS = 40 * STEPS_OF_A_BLOCK
 #: By then every bounded store is full: the console, the edges, the minute of columns.
-FULL = 8_000
+FULL = 4_000
+
+LEVEL = np.full(COLUMNS, 0.04, dtype=np.float32)
 
 
 def begin(flight: Flight) -> None:
     flight._take(RailState("", True))
-    flight._take(SessionStarted(Path("s"), 1, EVENTS, ABOUT))
+    flight._take(SessionStarted(Path("s"), 1, STEPS, ABOUT))
     flight._take(TrialStarted(1, 7, Path("s/trial-1")))
 
 
-def step(flight: Flight, number: int) -> None:
-    """Do what the engine does for a query: two events, a live block, two blocks on the wire."""
-    flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
-    flight._take(StepBegun(1, number, Query((number,)), 0.06, number / EVENTS, 60.0))
+def block(number: int) -> LiveBlock:
+    """Return a block with three falls for each of its steps."""
     start_s = number * COLUMNS * COLUMN_S
-    level = np.full(COLUMNS, 0.04, dtype=np.float32)
-    falls = start_s + np.array([0.0, 0.006, 0.018])
-    flight._see(LiveBlock("", start_s, COLUMN_S, level, level, level, falls, falls + 5e-5, 0))
+    falls = start_s + np.arange(3 * STEPS_OF_A_BLOCK) * COLUMNS * COLUMN_S / 3 / STEPS_OF_A_BLOCK
+    return LiveBlock("", start_s, COLUMN_S, LEVEL, LEVEL, LEVEL, falls, falls + 5e-5, 0)
+
+
+def step(flight: Flight, number: int) -> None:
+    """Do what the engine does for a query: two events, two lines of the console, a live block now
+    and then.
+    """
+    flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
+    flight._take(StepBegun(1, number, Query((number,)), 0.06, number / STEPS, 60.0))
+    if number % STEPS_OF_A_BLOCK == 0:
+        flight._see(block(number // STEPS_OF_A_BLOCK))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)), b"")
     flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
     flight.console.add(WireLine(0.0, "rx", "text", "m-ready"))
@@ -92,7 +105,7 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     def work(flight: Flight) -> Callable[[], None]:
         def run() -> None:
             begin(flight)
-            for number in range(EVENTS):
+            for number in range(STEPS):
                 step(flight, number)
                 if number % 1000 == 0:
                     handled.append(screen.live.view.frames_painted)
@@ -107,7 +120,7 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     flight.wait(10.0)
     screen._refresh_rest()
     assert flight.recent.size_b < 2_000_000
-    assert screen.live.tiles.value("right") == f"100.0% of {EVENTS}"
+    assert screen.live.tiles.value("right") == f"100.0% of {STEPS}"
     assert screen.live.console.lines.blockCount() <= 1000
     # Painted again and again while they came, and the bridge held nothing back.
     assert len(set(handled)) > 10
