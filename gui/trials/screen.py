@@ -29,11 +29,12 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
-from rig.api.drawing import drawings
+from rig.api.drawing import drawings, within_drawings
 from rig.api.drawn import Drawing
 from rig.api.drift import RULE_DRIFT, RULE_ODD
 from rig.api.replication import MetricTrials, SessionTrials, session_trials
 from rig.api.session import Session
+from rig.api.within import RULE, sentences, within_trials
 
 _EMPTY = (
     "Open a session to see its trials: on the start page, from the list of sessions, or by "
@@ -97,7 +98,7 @@ class TrialsScreen(Screen):
             key="trials-session",
         )
         self.shell.worker.do(
-            lambda: drawings(session), self._take_drawings, self._fail, key="trials-drawings"
+            lambda: _drawn(session), self._take_drawings, self._fail, key="trials-drawings"
         )
 
     def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
@@ -111,7 +112,7 @@ class TrialsScreen(Screen):
         self._headline.setStyleSheet(self._colour(view.results.replication.ok))
         self._findings.setText(" ".join(view.sentences))
         self._findings.setVisible(bool(view.sentences))
-        self._findings.setToolTip("\n".join((RULE_ODD, RULE_DRIFT)))
+        self._findings.setToolTip("\n\n".join((RULE_ODD, RULE_DRIFT, RULE)))
         odd = view.drifts.pointed
         self._trace.setVisible(odd is not None and bool(view.results.provenance.monitors))
         if odd is not None:
@@ -131,9 +132,15 @@ class TrialsScreen(Screen):
             self.tabs.addTab(page, title)
         self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)
 
-    def _take_drawings(self, drawn: tuple[Drawing, ...]) -> None:
+    def _take_drawings(self, drawn: tuple[tuple[Drawing, ...], tuple[str, ...]]) -> None:
+        if self.view is None:
+            return
+        pictures, drifts = drawn
+        found = " ".join([*self.view.sentences, *drifts])
+        self._findings.setText(found)
+        self._findings.setVisible(bool(found))
         # Behind the first page, before the tables.
-        for place, drawing in enumerate(drawn, start=1):
+        for place, drawing in enumerate(pictures, start=1):
             self.pictures.append(PictureView(drawing, self.shell.theme))
             self.tabs.insertTab(place, self.pictures[-1], drawing.title)
 
@@ -241,6 +248,12 @@ class TrialsScreen(Screen):
         whole.addLayout(found)
         whole.addWidget(self.tabs, 1)
         whole.addStretch(0)
+
+
+def _drawn(session: Session) -> tuple[tuple[Drawing, ...], tuple[str, ...]]:
+    """Return the pictures of a session, and what drifts within its trials in words."""
+    rows = within_trials(session)
+    return (*within_drawings(rows), *drawings(session)), sentences(rows)
 
 
 def _line(name: str) -> QLabel:

@@ -10,6 +10,7 @@ an image instead.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rig.store.session_folder import RESULTS, SessionFolder
 
 if TYPE_CHECKING:
     from rig.api.session import Session
+    from rig.api.within import WithinTrial
 
 _IMAGE_DPI = 130
 
@@ -46,6 +48,20 @@ def drawings(session: Session) -> tuple[Drawing, ...]:
     except Exception as error:
         why = error.cause if isinstance(error, RigError) else repr(error)
         return (Drawing("scenario", title, f"Not drawn: {why}."),)
+
+
+def within_drawings(rows: Sequence[WithinTrial]) -> tuple[Drawing, ...]:
+    """Return the picture of what changes in the course of each trial; none where nothing is
+    known.
+    """
+    import matplotlib.style
+
+    from rig.api.within_picture import picture
+    from rig.report.style import STYLE
+
+    with matplotlib.style.context(["default", STYLE]):
+        made = picture(rows)
+        return () if made is None else (drawing(made),)
 
 
 def drawing(picture: Picture) -> Drawing:

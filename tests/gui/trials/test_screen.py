@@ -45,6 +45,9 @@ def test_the_screen_points_at_the_trial_that_drifts(
     screen = opened(window, qtbot, drifting_session)
     assert "do not replicate" in text(screen, "trials-headline")
     assert text(screen, "trials-findings").startswith("Trial 4 is the odd one: +")
+    assert "In the course of trial 4 the energy of" in text(screen, "trials-findings")
+    titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]
+    assert titles == ["Replication", "Within trials", "Table"]
     assert "SIMULATED" in text(screen, "labels")
     view = screen.view
     assert view is not None and view.drifts.pointed is not None
