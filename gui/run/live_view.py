@@ -61,8 +61,8 @@ class LiveView(QWidget):
 
     @property
     def columns(self) -> int:
-        """Return how many columns of pixels the curve has."""
-        return max(self.width() - _LEFT_PX - _RIGHT_PX, 1)
+        """Return how many columns of pixels of the display the curve has."""
+        return max(int(self._width * self.devicePixelRatioF()), 1)
 
     @property
     def frame(self) -> Frame:
@@ -120,18 +120,22 @@ class LiveView(QWidget):
         self._paint_phases(painter)
         self._paint_head(painter)
 
+    @property
+    def _width(self) -> int:
+        return max(self.width() - _LEFT_PX - _RIGHT_PX, 1)
+
     def _plot_rectangle(self) -> QRectF:
         height = self.height() - _TOP_PX - 2 * (_LANE_PX + _GAP_PX) - _AXIS_PX
-        return QRectF(_LEFT_PX, _TOP_PX, self.columns, max(height, 10))
+        return QRectF(_LEFT_PX, _TOP_PX, self._width, max(height, 10))
 
     def _lane(self, number: int) -> QRectF:
         top = self._plot_rectangle().bottom() + _AXIS_PX + number * (_LANE_PX + _GAP_PX) + 4
-        return QRectF(_LEFT_PX, top, self.columns, _LANE_PX)
+        return QRectF(_LEFT_PX, top, self._width, _LANE_PX)
 
     def _x(self, at_s: float) -> float:
         frame = self._frame
         span_s = frame.stop_s - frame.start_s
-        return _LEFT_PX + (at_s - frame.start_s) / (span_s if span_s > 0 else 1.0) * self.columns
+        return _LEFT_PX + (at_s - frame.start_s) / (span_s if span_s > 0 else 1.0) * self._width
 
     def _paint_axes(self, painter: QPainter, plot: QRectF, bottom: float, top: float) -> None:
         theme = self._theme
@@ -169,7 +173,7 @@ class LiveView(QWidget):
     def _paint_curve(self, painter: QPainter, plot: QRectF, bottom: float, top: float) -> None:
         colour = QColor(self._theme.power)
         envelope = _premultiplied(colour, 0.35)
-        height = int(plot.height())
+        height = max(int(plot.height() * self.devicePixelRatioF()), 1)
         pixels = raster(self._frame, bottom, top, height, (envelope, _premultiplied(colour, 1.0)))
         painter.drawImage(plot, _image(pixels))
 
@@ -188,7 +192,7 @@ class LiveView(QWidget):
         row = phase_row(self._frame, self.columns, colours)
         painter.drawImage(lane, _image(row[None, :]))
         painter.setPen(QColor(theme.text))
-        for name, left, right in wide_phases(self._frame, self.columns, _NAMED_PX):
+        for name, left, right in wide_phases(self._frame, self._width, _NAMED_PX):
             box = QRectF(lane.left() + left, lane.top(), right - left, lane.height())
             text = painter.fontMetrics().elidedText(
                 name, Qt.TextElideMode.ElideRight, int(box.width()) - 4
@@ -235,7 +239,7 @@ class LiveView(QWidget):
         age = (
             f"newest sample {age_s:.1f} s old" if old else f"newest sample {age_s * 1e3:.0f} ms old"
         )
-        box = QRectF(_LEFT_PX, 2, self.columns, _TOP_PX - 4)
+        box = QRectF(_LEFT_PX, 2, self._width, _TOP_PX - 4)
         painter.drawText(
             box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, latest + age
         )

@@ -68,6 +68,9 @@ def summary(found: Estimate) -> list[PlanLine]:
     lines += [PlanLine("Rail" if not rail.name else rail.name, _rail(rail)) for rail in found.rails]
     if not found.rails:
         lines.append(PlanLine("Rail", "no monitor: no energy is measured", "warn"))
+    if found.claim:
+        claimed = ", ".join(f"{name} = {value:g}" for name, value in found.claim.items())
+        lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
     return [*lines, _disk(found, known)]
 
 

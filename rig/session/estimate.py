@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rig.bench import plugins
@@ -61,8 +61,9 @@ class Rail:
 class Estimate:
     """What will happen: the rows of a trial, how many trials, the rails, and the disk.
 
-    `virtual`: the times are those of a virtual clock. `files_b` is what a trial writes beside its
-    traces. `free_b` is None where the disk is not known.
+    `claim` is what the trials will be compared with. `virtual`: the times are those of a virtual
+    clock. `files_b` is what a trial writes beside its traces. `free_b` is None where the disk is
+    not known.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Estimate:
     virtual: bool
     files_b: float
     free_b: int | None
+    claim: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def steps(self) -> int:
@@ -226,6 +228,7 @@ def _estimate(
         virtual=pace.virtual,
         files_b=files_b,
         free_b=free_bytes(root),
+        claim=dict(resolved.claim),
     )
 
 

@@ -391,3 +391,63 @@ def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(run_at: At, tmp_path: P
     dialog.fileSelected.emit(str(claim))
     dialog.close()
     assert at.screen.plan.setup.value.claim == claim
+
+
+def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
+    run_at: At, tmp_path: Path
+) -> None:
+    bench = tmp_path / "loses.toml"
+    bench.write_text(
+        '[bench]\nname = "loses"\ntrials = 1\n[sut.virtual]\nload_s = 0.1\n'
+        '[monitor.joulescope]\ndevice = "simulator"\n'
+        "[monitor.joulescope.simulator.faults]\ndrop_at_tick = 1_080_000\ndrop_ticks = 20_000\n"
+        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 3\n"
+    )
+    at = run_at(bench)
+    at.start()
+    at.over()
+    assert at.picture.stage is Stage.FINISHED, at.screen.notice.text
+    assert int(at.screen.live.tiles.value("lost")) >= 10_000
+    [trial] = at.screen.live.trials.rows
+    assert trial.problems
+    at.until(lambda: "Not replicated" in at.screen.outcome.text)
+
+
+def test_each_of_two_rails_is_shown(run_at: At, tmp_path: Path) -> None:
+    bench = tmp_path / "two.toml"
+    bench.write_text(
+        '[bench]\nname = "two"\ntrials = 1\n[sut.virtual]\n'
+        "[rail.core.virtual]\nshare = 0.75\n[rail.io.virtual]\nshare = 0.25\n"
+        "[scenario.single_stream]\nidle_s = 0.2\n[task.null]\nsamples = 4\n"
+    )
+    at = run_at(bench)
+    assert "core" in at.screen.plan.text and "io" in at.screen.plan.text
+    at.start()
+    at.over()
+    box = at.screen.findChild(QComboBox, "run-rail")
+    assert {box.itemText(row) for row in range(box.count())} == {"core", "io"}
+    highest = {}
+    for key in (Qt.Key.Key_Home, Qt.Key.Key_Down):
+        at.qtbot.keyClick(box, key)
+        at.screen.live.refresh_curve()
+        highest[box.currentText()] = at.screen.live.view.frame.highest_w
+    assert highest["core"] == pytest.approx(3 * highest["io"], rel=0.05)
+
+
+def test_space_holds_the_picture_and_lets_it_go_on(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings(*MANY)
+    at.planned()
+    at.start()
+    view = at.screen.live.view
+    at.until(lambda: not view.frame.empty)
+    view.setFocus()
+    at.qtbot.keyClick(view, Qt.Key.Key_Space)
+    held = view.frame
+    before = at.picture.queries
+    at.until(lambda: at.picture.queries > before + 50)
+    assert view.frame is held
+    at.qtbot.keyClick(view, Qt.Key.Key_Space)
+    at.until(lambda: view.frame is not held)
+    at.click("run-stop")
+    at.over()
