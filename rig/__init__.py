@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rig.api.bench import OpenBench, open_bench
     from rig.api.metric import Comparison, Metrics, SessionMetric
+    from rig.api.overlay import Overlay, overlay
     from rig.api.session import Session, SessionProblem, SessionVerdict, open_session, sessions
+    from rig.api.statistics import Cancelled
     from rig.api.trace import SessionTrace, open_trace
     from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
     from rig.stats.interval import Interval
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BenchError",
+    "Cancelled",
     "Comparison",
     "ConfigError",
     "DataError",
     "Interval",
     "Metrics",
     "OpenBench",
+    "Overlay",
     "RigError",
     "Session",
     "SessionMetric",
@@ -36,12 +40,14 @@ __all__ = [
     "open_bench",
     "open_session",
     "open_trace",
+    "overlay",
     "sessions",
 ]
 
 _HOMES = {
     "rig.api.bench": ("OpenBench", "open_bench"),
     "rig.api.metric": ("Comparison", "Metrics", "SessionMetric"),
+    "rig.api.overlay": ("Overlay", "overlay"),
     "rig.api.session": (
         "Session",
         "SessionProblem",
@@ -49,6 +55,7 @@ _HOMES = {
         "open_session",
         "sessions",
     ),
+    "rig.api.statistics": ("Cancelled",),
     "rig.api.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
     "rig.stop": ("Stop",),

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rig.session.session import SessionResult, open_bench
+from rig.trace.level_cache import FOLDER_VARIABLE
 from tests.order import long_ones_first
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +54,14 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
     monkeypatch.setenv("XDG_CACHE_HOME", USERS_CACHE)
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest-qt -p no:xdist")
     return pytester
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _levels_of_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is cached of traces out of the user's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER_VARIABLE, str(tmp_path_factory.getbasetemp() / "levels"))
+        yield
 
 
 @pytest.fixture

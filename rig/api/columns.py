@@ -53,6 +53,11 @@ class Columns:
     def __len__(self) -> int:
         return len(self.start_s)
 
+    @property
+    def middle_s(self) -> Array:
+        """Return the middles of the columns."""
+        return (self.start_s + self.stop_s) / 2
+
 
 def columns(
     trace: Trace,

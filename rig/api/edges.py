@@ -61,33 +61,38 @@ class EdgeTimes:
         at_s = seen_s if border_s is None else border_s
         return Edge(at_s, seen_s, falls, self.u_s, border_s is not None)
 
-    def nearest(self, at_s: float) -> Edge | None:
-        """Return the edge that is nearest to an instant; None where there is none at all."""
-        if not len(self):
+    def nearest(self, at_s: float, falls: bool | None = None) -> Edge | None:
+        """Return the edge that is nearest to an instant; None where there is none at all. `falls`
+        asks for falling edges, at which marks are, or for rising ones.
+        """
+        places, seen_s = self._of_kind(falls)
+        after = int(np.searchsorted(seen_s, at_s))
+        near = [place for place in (after - 1, after) if 0 <= place < len(places)]
+        if not near:
             return None
-        after = int(np.searchsorted(self.seen_s, at_s))
-        near = [place for place in (after - 1, after) if 0 <= place < len(self)]
-        return self.edge(min(near, key=lambda place: abs(self.seen_s[place] - at_s)))
+        return self.edge(int(places[min(near, key=lambda place: abs(seen_s[place] - at_s))]))
 
-    def next(self, at_s: float) -> Edge | None:
+    def next(self, at_s: float, falls: bool | None = None) -> Edge | None:
         """Return the first edge after an instant: not the one that a marker there is on."""
-        place = int(np.searchsorted(self.seen_s, at_s, side="right"))
-        while place < len(self):
-            edge = self.edge(place)
-            if edge.at_s > at_s:
-                return edge
-            place += 1
-        return None
+        places, seen_s = self._of_kind(falls)
+        # Where a marker belongs may be a little before or after where the edge was seen.
+        first = int(np.searchsorted(seen_s, at_s - self._reach_s))
+        later = (edge for place in places[first:] if (edge := self.edge(int(place))).at_s > at_s)
+        return next(later, None)
 
-    def previous(self, at_s: float) -> Edge | None:
+    def previous(self, at_s: float, falls: bool | None = None) -> Edge | None:
         """Return the last edge before an instant: not the one that a marker there is on."""
-        place = int(np.searchsorted(self.seen_s, at_s, side="left")) - 1
-        while place >= 0:
-            edge = self.edge(place)
-            if edge.at_s < at_s:
-                return edge
-            place -= 1
-        return None
+        places, seen_s = self._of_kind(falls)
+        last = int(np.searchsorted(seen_s, at_s + self._reach_s, side="right"))
+        edges = (self.edge(int(place)) for place in places[:last][::-1])
+        return next((edge for edge in edges if edge.at_s < at_s), None)
+
+    def _of_kind(self, falls: bool | None) -> tuple[NDArray[np.intp], Array]:
+        """Return the places of the edges that fall, or rise, and when they were seen."""
+        if falls is None:
+            return np.arange(len(self.seen_s)), self.seen_s
+        places = np.flatnonzero(self.falls == falls)
+        return places, self.seen_s[places]
 
     def on_edge(self, at_s: float) -> Edge | None:
         """Return the edge that an instant is exactly at; None where it is at none."""

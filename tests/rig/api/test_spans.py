@@ -90,6 +90,20 @@ def test_markers_on_edges_give_the_energy_of_the_results(session: rig.Session) -
             assert 0 < found.charge_u_c < 0.1 * found.charge_c
 
 
+def test_from_mark_to_mark(session: rig.Session, spans: Spans) -> None:
+    inner = [span for span in spans if span.phase == "infer"]
+    with session.trace(1) as trace:
+        for span in inner:
+            begin = trace.nearest_edge(span.start_s, falls=True)
+            assert begin is not None and begin.at_s == span.start_s
+            end = trace.next_edge(begin.at_s, falls=True)
+            assert end is not None and end.at_s == span.stop_s
+            assert trace.previous_edge(end.at_s, falls=True) == begin
+            rise = trace.next_edge(begin.at_s)
+            assert rise is not None and not rise.falls and begin.at_s < rise.at_s < end.at_s
+            assert trace.nearest_edge(span.stop_s, falls=False) != end
+
+
 def test_markers_elsewhere_have_exact_ends(session: rig.Session) -> None:
     with session.trace(1) as trace:
         found = trace.statistics(0.0507, 0.0603)
