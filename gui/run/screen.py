@@ -53,6 +53,7 @@ class RunScreen(Screen):
         super().__init__(shell)
         self._flight: Flight | None = None
         self._resumable: Path | None = None
+        self._starting = False
         self._dirty = False
         self._frames = 0
         root = Path(shell.memory.get("sessions", "sessions"))
@@ -116,7 +117,8 @@ class RunScreen(Screen):
         """Begin a new session."""
         if self._busy:
             return
-        self.bar.set_busy(True, False)
+        self._starting = True
+        self._buttons()
         value = self.plan.setup.value
         self.notice.clear()
 
@@ -142,9 +144,11 @@ class RunScreen(Screen):
 
     @property
     def _busy(self) -> bool:
-        return self._flight is not None and self._flight.alive
+        """Return whether a run is at work, or about to begin."""
+        return self._starting or (self._flight is not None and self._flight.alive)
 
     def _launch(self, ready: tuple[RunForm, list[str]]) -> None:
+        self._starting = False
         value, overrides = ready
         assert value.bench is not None
         self.shell.memory.set("sessions", str(value.root))
@@ -152,6 +156,7 @@ class RunScreen(Screen):
         flight.run(value.bench, overrides, value.trials, value.root)
 
     def _not_begun(self, error: BaseException) -> None:
+        self._starting = False
         self.notice.show_error(error)
         self._buttons()
 
@@ -262,7 +267,7 @@ class RunScreen(Screen):
         self._buttons()
 
     def _buttons(self) -> None:
-        self.bar.set_busy(self._busy, self._busy)
+        self.bar.set_busy(self._busy, self._busy and not self._starting)
         self.bar.set_resumable(self._resumable)
 
     def _bench_changed(self, path: Path | None) -> None:

@@ -451,3 +451,20 @@ def test_space_holds_the_picture_and_lets_it_go_on(run_at: At) -> None:
     at.until(lambda: view.frame is not held)
     at.click("run-stop")
     at.over()
+
+
+def test_a_run_that_is_about_to_begin_is_not_begun_twice(run_at: At, tmp_path: Path) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings("task.null.samples=4", "bench.trials=1")
+    at.planned()
+    at.screen.start()
+    at.screen._take_status((tmp_path, "abort"))  # of a session that is opened meanwhile
+    assert not at.screen.bar.start.isEnabled()
+    assert not at.screen.bar.resume.isEnabled()
+    at.screen.start()
+    at.screen.resume()
+    at.until(lambda: at.screen.flight is not None)
+    first = at.flight
+    at.over()
+    assert at.flight is first
+    assert len(list(at.root.iterdir())) == 1
