@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,17 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "docs" / "schemas"
 
 
-def problems(name: str, tree: Any) -> list[str]:
-    """Return where a tree does not meet a schema of docs/."""
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """Return what compares a tree with a schema of docs/, which is one."""
     schema = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
-    found = Draft202012Validator(schema).iter_errors(tree)
+    return Draft202012Validator(schema)
+
+
+def problems(name: str, tree: Any) -> list[str]:
+    """Return where a tree does not meet a schema of docs/."""
+    found = validator(name).iter_errors(tree)
     return [f"{error.json_path}: {error.message[:200]}" for error in found]
 
 
