@@ -279,6 +279,7 @@ def _refuse_strange(entries: Sequence[_Entry], trace: Trace) -> None:
             raise DataError(
                 f"an annotation at {entry.at_s:.9g} s lies outside the trace",
                 evidence=f"it is {trace.duration_s:.9g} s long",
+                try_next="a place inside it",
             )
         if entry.y is not None and not math.isfinite(entry.y):
             raise DataError(f"an annotation at {entry.y}", try_next="a finite number")

@@ -82,7 +82,7 @@ def export(
     if path.exists() and not replace:
         raise DataError(f"{path} is there already", try_next="another name, or replace it")
     if not path.parent.is_dir():
-        raise DataError(f"{path.parent} is no folder")
+        raise DataError(f"{path.parent} is no folder", try_next="a folder that is there")
     need_b = export_bytes(stretch, form)
     free_b = shutil.disk_usage(path.parent).free
     if need_b + RESERVE_B > free_b:

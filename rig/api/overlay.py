@@ -182,7 +182,10 @@ def _same(
             number = same[earlier.index(step)]
     found = _of_step(spans, number)
     if found is None:
-        raise DataError(f"trial {trial} has no window in step {number}")
+        raise DataError(
+            f"trial {trial} has no window in step {number}",
+            try_next="an overlay without this trial",
+        )
     of_sample = int(spans.sample[found[0]])
     ends = float(spans.start_s[found].min()), float(spans.stop_s[found].max())
     return number, of_sample if of_sample >= 0 else None, *ends

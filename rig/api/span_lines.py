@@ -14,7 +14,7 @@ from rig.api.spans import CROSSING, IDLE, NONE, SAMPLE, STREAM, WARM_UP, Spans
 from rig.errors import DataError
 from rig.kinds import registry as kinds
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Query
+from rig.model.steps import Idle, Query, Sync
 from rig.results.document import TrialResult
 from rig.store import sample_lines
 from rig.store.sample_lines import TrialLines, WindowLine
@@ -57,11 +57,16 @@ def read(trial: Path, segment: int, phases: Sequence[str], base: Timebase | None
     `base` is the segment's time base: without one there are no warm-up queries. Raises DataError.
     """
     said = counted(trial)
+    if not 1 <= segment <= len(said):
+        raise DataError(
+            f"{trial.name} has {len(said)} segments, not {segment}", try_next="one of its segments"
+        )
     idles = [item.number for items in said for item in items if isinstance(item.step, Idle)]
     rows = list(_of_samples(sample_lines.read(trial), idles))
     own = said[segment - 1]
     if len(said) > 1:
-        numbers = {item.number for item in own}
+        # A burst at the start of a segment has the number of the last step before it.
+        numbers = {item.number for item in own if not isinstance(item.step, Sync)}
         rows = [row for row in rows if row[4] in numbers]
     if base is not None:
         rows += _of_warm_ups(own, phases, base)

@@ -51,8 +51,8 @@ def load(trace: Trace) -> Levels | None:
     """Return the levels that are kept of a trace; None where there are none."""
     if trace.length < _LEAST:
         return None
-    path = _path(trace)
     try:
+        path = _path(trace)
         # A damaged file is not closed by NumPy.
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
             finest = Table(content["rows"], content["known"].astype(np.int32))
@@ -72,11 +72,12 @@ def save(trace: Trace, levels: Levels) -> None:
     """Keep the levels of a trace where there is room for them; without it they are not kept."""
     if trace.length < _LEAST:
         return
-    path = _path(trace)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
     finest = levels.tables[0]
     unknown = [(gap.start, gap.stop) for gap in levels.unknown]
+    partial = None
     try:
+        path = _path(trace)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as stream:
             np.savez(
@@ -88,8 +89,9 @@ def save(trace: Trace, levels: Levels) -> None:
         partial.replace(path)
         _tidy(path.parent)
     except OSError:
-        with suppress(OSError):
-            partial.unlink()
+        if partial is not None:
+            with suppress(OSError):
+                partial.unlink()
 
 
 def fingerprint(trace: Trace) -> str:
