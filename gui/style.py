@@ -96,6 +96,15 @@ QTabWidget::pane {{ border: 0; border-top: 1px solid {border}; }}
 QProgressBar {{ border: 1px solid {border}; border-radius: 4px; background: {base};
     text-align: center; color: {text}; }}
 QProgressBar::chunk {{ background: {accent}; }}
+QCheckBox::indicator, QRadioButton::indicator {{ width: 13px; height: 13px;
+    border: 1px solid {muted}; background: {base}; }}
+QCheckBox::indicator {{ border-radius: 3px; }}
+QRadioButton::indicator {{ border-radius: 7px; }}
+QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {accent};
+    border: 1px solid {accent}; }}
+QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{ border-color: {border};
+    background: {window}; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 3px 6px; }}
 QToolButton:hover, QToolButton:focus {{ border-color: {accent}; }}
 QToolButton:checked {{ background: {raised}; border-color: {border}; }}

@@ -43,8 +43,7 @@ def _size(value: float | None) -> float:
 
 _METRICS = (
     Column("metric", lambda pair: pair.name),
-    Column("A", lambda pair: value_text(pair, pair.first), right=True),
-    Column("B", lambda pair: value_text(pair, pair.second), right=True),
+    Column("outcome", lambda pair: pair.outcome.value, colour=_colour),
     Column("B - A", difference_text, lambda pair: _size(pair.relative), right=True),
     Column(
         "± 95 %",
@@ -58,9 +57,10 @@ _METRICS = (
         right=True,
         tip="as if the instrument that both used had not changed at all",
     ),
-    Column("outcome", lambda pair: pair.outcome.value, colour=_colour),
+    Column("A", lambda pair: value_text(pair, pair.first), right=True),
+    Column("B", lambda pair: value_text(pair, pair.second), right=True),
 )
-_SHARED_COLUMN = 5
+_SHARED_COLUMN = 4
 _CHANGES = (
     Column("what differs", lambda change: change.path),
     Column("A", lambda change: change.before),

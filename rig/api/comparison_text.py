@@ -52,7 +52,8 @@ def difference_text(pair: MetricPair) -> str:
     else:
         number = f"{value:+.4g}"
     relative = ""
-    if pair.relative is not None and abs(pair.relative) >= _LEAST_RELATIVE:
+    shown = float(number)
+    if pair.relative is not None and shown and abs(pair.relative) >= _LEAST_RELATIVE:
         percent = pair.relative * 100
         relative = f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
     return " ".join(filter(None, (number, unit, relative)))

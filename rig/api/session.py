@@ -28,7 +28,7 @@ from rig.results.document import Results
 from rig.store import sample_lines
 from rig.store.sample_lines import TrialLines
 from rig.store.segments import counted, segments
-from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
+from rig.store.session_folder import EVENTS, RESULTS, SessionFolder, no_session
 
 if TYPE_CHECKING:
     import pandas
@@ -290,6 +290,9 @@ class Session:
 def open_session(path: Path | str) -> Session:
     """Open a session folder, finished or not; raises DataError where it is none."""
     session = Session(path)
+    if not (session.path / EVENTS).is_file():
+        # At once: a folder that is something else may hold more than one can wait for.
+        raise no_session(session.path, f"no {EVENTS}")
     SessionFolder(session.path).refuse_other()
     return session
 

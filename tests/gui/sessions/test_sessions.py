@@ -119,7 +119,7 @@ def test_two_are_compared_by_choosing_both(screen: SessionsScreen, qtbot: QtBot)
     assert rows["energy_infer"].relative == pytest.approx(-0.5, rel=0.03)
     qtbot.keyClick(screen.compared.metrics, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QApplication.clipboard().text().splitlines()
-    assert lines[0].startswith("metric\tA\tB\tB - A")
+    assert lines[0].startswith("metric\toutcome\tB - A\t")
     assert any(line.startswith("energy_infer\t") and "mJ" in line for line in lines)
 
 
