@@ -8,10 +8,18 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 4 ? 2 * $(PROCESSORS) : 8)))
 
-.PHONY: demo test coverage check setup firmware clean fuzz
+.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
+
+# The window, on a finished virtual session of five trials, of which one drifts.
+gui: setup
+	$(BIN)/rig gui --demo
+
+# The pictures of docs/GUI.md, made without a display.
+screenshots: setup
+	QT_QPA_PLATFORM=offscreen $(BIN)/python benchmarks/screenshots.py
 
 test: setup
 	@$(MAKE) --no-print-directory firmware || \

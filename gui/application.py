@@ -19,7 +19,9 @@ from gui.window import MainWindow
 _HEAR_SIGNALS_MS = 200
 
 
-def start(arguments: Sequence[str], path: Path | None, trace_only: bool) -> int:
+def start(
+    arguments: Sequence[str], path: Path | None, trace_only: bool, demonstration: bool = False
+) -> int:
     """Show the window until it is closed; return the exit code."""
     application = QApplication(list(arguments))
     application.setApplicationName("neurorig")
@@ -32,6 +34,8 @@ def start(arguments: Sequence[str], path: Path | None, trace_only: bool) -> int:
     window.show()
     if path is not None:
         window.open_path(path)
+    elif demonstration:
+        window.open_demonstration()
     return application.exec()
 
 

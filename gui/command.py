@@ -18,12 +18,13 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("path", type=_PATH, required=False)
-def gui(path: Path | None) -> int:
+@click.option("--demo", is_flag=True, help="Begin with five finished virtual trials; one drifts.")
+def gui(path: Path | None, demo: bool) -> int:
     """Open the window: bench, run, traces, trials, sessions.
 
     PATH: a session folder, a bench file or a trace to begin with.
     """
-    return _start(path, trace_only=False)
+    return _start(path, trace_only=False, demonstration=demo)
 
 
 @click.command()
@@ -36,7 +37,7 @@ def view(path: Path) -> int:
     return _start(path, trace_only=True)
 
 
-def _start(path: Path | None, trace_only: bool) -> int:
+def _start(path: Path | None, trace_only: bool, demonstration: bool = False) -> int:
     try:
         from gui.application import start
     except ImportError as error:
@@ -47,4 +48,4 @@ def _start(path: Path | None, trace_only: bool) -> int:
             try_next="pip install 'neurorig[gui]'; on Debian also apt-get install libegl1 libgl1 "
             "libfontconfig1 libxkbcommon0 libdbus-1-3",
         ) from error
-    return start(sys.argv[:1], path, trace_only)
+    return start(sys.argv[:1], path, trace_only, demonstration)

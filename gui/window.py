@@ -27,6 +27,7 @@ from gui.shell import Shell, TraceRequest
 from gui.theme import DARK, LIGHT
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
+from rig.api.demonstration import found_or_made
 from rig.api.session import Session, open_session
 from rig.errors import DataError
 
@@ -134,6 +135,11 @@ class MainWindow(QMainWindow):
         else:
             self.shell.memory.opened(path)
             self.shell.open_trace(path)
+
+    def open_demonstration(self) -> None:
+        """Open the finished demonstration session; where there is none, run it first."""
+        self.say("five virtual trials, of which one drifts ...")
+        self.shell.worker.do(found_or_made, self.open_session, self.say_error, key="demonstration")
 
     def open_session(self, path: Path) -> None:
         """Open a session in the background, and hand it to every screen."""
