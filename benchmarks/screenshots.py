@@ -19,8 +19,9 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
@@ -35,7 +36,7 @@ OUT = Path(__file__).resolve().parent.parent / "docs" / "images"
 _SIZE = (1400, 900)
 _LONGEST_S = 60.0
 #: Fewer colours make small files; more than a screen without photographs has.
-_COLOURS = QImage.Format.Format_Indexed8
+_COLOURS = 128
 
 
 def main(words: list[str]) -> int:
@@ -100,12 +101,10 @@ class Studio:
         self.settle()
         self.window.statusBar().clearMessage()
         path = self.out / f"gui-{name}.png"
-        image = (
-            self.window.grab()
-            .toImage()
-            .convertToFormat(_COLOURS, Qt.ImageConversionFlag.ThresholdDither)
-        )
-        image.save(str(path))
+        self.window.grab().save(str(path))
+        with Image.open(path) as picture:
+            few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
         print(f"{path.name} {path.stat().st_size / 1000:.0f} kB")
 
     def settle(self, least_s: float = 0.6) -> None:
@@ -151,7 +150,8 @@ class Studio:
                 break
 
     def _open(self) -> None:
-        if self.window.shell.session is None:
+        now = self.window.shell.session
+        if now is None or now.path != self.session:
             self.window.open_session(self.session)
             self.settle()
 

@@ -49,12 +49,12 @@ QPushButton[role="danger"] {{ color: {bad}; border-color: {bad}; font-weight: 60
 QPushButton[role="link"] {{ color: {accent}; background: transparent; border: 1px solid transparent;
     text-align: left; padding: 3px 6px; }}
 QPushButton[role="link"]:hover, QPushButton[role="link"]:focus {{ border-color: {accent}; }}
-QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
+QLineEdit, QPlainTextEdit, QTextEdit {{
     color: {text}; background: {base}; border: 1px solid {border}; border-radius: 4px;
     padding: 3px 6px; selection-background-color: {accent}; selection-color: {accent_text}; }}
-QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus,
-QComboBox:focus {{ border: 1px solid {accent}; }}
-QLineEdit:disabled, QComboBox:disabled {{ color: {muted}; background: {window}; }}
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit {{ border: 0; padding: 0; }}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 1px solid {accent}; }}
+QLineEdit:disabled {{ color: {muted}; background: {window}; }}
 QComboBox QAbstractItemView {{ color: {text}; background: {base};
     selection-background-color: {accent}; selection-color: {accent_text}; }}
 QTableView, QTreeView, QListView {{ color: {text}; background: {base};

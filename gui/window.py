@@ -32,6 +32,7 @@ from rig.api.session import Session, open_session
 from rig.errors import DataError
 
 _SIZE = (1400, 900)
+_LEAST = (640, 440)
 _NAVIGATION_PX = 150
 _BENCH_FILE = ".toml"
 
@@ -71,6 +72,8 @@ class MainWindow(QMainWindow):
         self.shell.worker.failed.connect(self.say_error)
         self._screens: dict[str, Screen] = {}
         self._stack = QStackedWidget()
+        # What a screen would like to have must not make the window larger than a small display.
+        self._stack.setMinimumSize(*_LEAST)
         self._notice = Notice(self)
         self._path_bar = PathBar(self)
         self._path_bar.given.connect(self.open_path)
