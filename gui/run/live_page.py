@@ -72,6 +72,7 @@ class LivePage(QWidget):
         self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
         self.hold = QPushButton("Hold")
         self.hold.setObjectName("run-hold")
+        self.hold.setAccessibleName("Hold the picture")
         self.hold.setCheckable(True)
         self.hold.setToolTip("keep the picture still; the recording goes on (Space)")
         shortcut = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)

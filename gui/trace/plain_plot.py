@@ -24,6 +24,8 @@ class PlainPlot(QWidget):
         self.setObjectName(name)
         self.setAccessibleName(accessible)
         self._plot: Any = pyqtgraph.PlotWidget()
+        self._plot.setObjectName(f"{name}-plot")
+        self._plot.setAccessibleName(accessible)
         self._plot.setMenuEnabled(False)
         self._plot.hideButtons()
         self._plot.showGrid(x=True, y=True, alpha=0.15)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
@@ -22,7 +23,7 @@ from gui.trace.edge_view import EdgeView
 from gui.trace.engine import Subject, open_subject
 from gui.trace.export_panel import ExportPanel
 from gui.trace.header import Header
-from gui.trace.key_sheet import KeySheet
+from gui.trace.key_sheet import KEYS, KeySheet
 from gui.trace.marker_panel import MarkerPanel
 from gui.trace.overlay_view import OverlayView
 from gui.trace.overview import Overview
@@ -43,6 +44,8 @@ from rig.errors import RigError
 
 class TraceScreen(Screen):
     """The screen of one trace at a time."""
+
+    KEYS: ClassVar = KEYS
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)

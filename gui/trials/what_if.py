@@ -67,6 +67,7 @@ class WhatIfView(QWidget):
         self.slider.setPageStep(10)
         self.back = QPushButton("Back")
         self.back.setObjectName("trials-claim-back")
+        self.back.setAccessibleName("Back to the claim of the session")
         self.back.setToolTip("Back to the session's claim, or to the mean of its trials")
         self._strip = HoldStrip(theme)
         self._told = {rule: _text() for rule in (REPLICATION, AUDIT)}
