@@ -51,7 +51,9 @@ class ConsoleView(QWidget):
         self.lines.setMaximumBlockCount(_SHOWN)
         self.lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.lines.setPlaceholderText("what passes the line to the device is shown here")
+        self.lines.setPlaceholderText(
+            "what passes the line to the device is shown here; a virtual device has no line"
+        )
         self._count = QLabel()
         self._lay_out()
 

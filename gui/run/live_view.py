@@ -30,7 +30,8 @@ from rig.units import quantity
 
 _LEFT_PX = 64
 _RIGHT_PX = 12
-_TOP_PX = 22
+_TOP_PX = 28
+_HEAD_PX = 20
 _LANE_PX = 26
 _GAP_PX = 8
 _AXIS_PX = 20
@@ -152,9 +153,7 @@ class LiveView(QWidget):
             box = QRectF(0, y - metrics.height() / 2, _LEFT_PX - 6, metrics.height())
             painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(QColor(theme.power))
-        painter.drawText(
-            QRectF(4, 2, 200, _TOP_PX - 4), Qt.AlignmentFlag.AlignVCenter, f"P / {unit}"
-        )
+        painter.drawText(QRectF(4, 0, 200, _HEAD_PX), Qt.AlignmentFlag.AlignVCenter, f"P / {unit}")
         painter.setPen(QColor(theme.muted))
         # Seconds before the newest sample: times that run past nobody can read.
         span_s = self._frame.stop_s - self._frame.start_s
@@ -217,13 +216,13 @@ class LiveView(QWidget):
     def _paint_legend(self, painter: QPainter) -> None:
         x = float(_LEFT_PX)
         for name, colour in self._phases.items():
-            box = QRectF(x, 6, 10, 10)
+            box = QRectF(x, 5, 10, 10)
             fill = QColor(colour)
             fill.setAlphaF(0.6)
             painter.fillRect(box, fill)
             width = painter.fontMetrics().horizontalAdvance(name)
             painter.setPen(QColor(self._theme.muted))
-            text = QRectF(x + 14, 2, width + 2, _TOP_PX - 4)
+            text = QRectF(x + 14, 0, width + 2, _HEAD_PX)
             painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, name)
             x += width + 30
 
@@ -239,7 +238,7 @@ class LiveView(QWidget):
         age = (
             f"newest sample {age_s:.1f} s old" if old else f"newest sample {age_s * 1e3:.0f} ms old"
         )
-        box = QRectF(_LEFT_PX, 2, self._width, _TOP_PX - 4)
+        box = QRectF(_LEFT_PX, 0, self._width, _HEAD_PX)
         painter.drawText(
             box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, latest + age
         )
