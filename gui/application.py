@@ -27,9 +27,12 @@ def start(
     application.setApplicationName("neurorig")
     window = MainWindow(Memory(default_path()), trace_only=trace_only)
     _say_what_nobody_caught(window)
-    signal.signal(signal.SIGINT, lambda number, frame: window.close())
-    signal.signal(signal.SIGTERM, lambda number, frame: window.close())
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # By an event: a window that is closed before Qt waits for events ends nothing.
+        signal.signal(ending, lambda number, frame: QTimer.singleShot(0, window.close))
     beat = QTimer()
+    # A timer without a slot of Python runs no Python.
+    beat.timeout.connect(lambda: None)
     beat.start(_HEAR_SIGNALS_MS)
     window.show()
     if path is not None:
