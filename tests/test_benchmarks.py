@@ -56,6 +56,7 @@ def test_every_benchmark_that_is_run_ends_with_an_exit_code() -> None:
         ), path.name
         run += [path.name] * bool(guards)
     assert {
+        "gui_trace.py",
         "ingest.py",
         "link.py",
         "live.py",

@@ -146,7 +146,7 @@ class EdgeView(QWidget):
         self._follow()
 
     def _changed(self, topic: Topic) -> None:
-        if topic in ("markers", "chosen") and self.isVisible():
+        if topic in ("markers", "chosen", "edges") and self.isVisible():
             self._follow()
 
     def _follow(self) -> None:
@@ -154,7 +154,9 @@ class EdgeView(QWidget):
         state = self._state
         if state is None or not self.isVisible():
             return
-        edges = state.subject.edges
+        edges = state.edges
+        if edges is None and state.subject.has_sync:
+            return
         if edges is None or not len(edges):
             self.notice.show_text("this trace has no edges of SYNC")
             return

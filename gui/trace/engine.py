@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from gui.trace.band_layout import BandSpans
 from rig.annotations import Annotations
-from rig.api.edges import EdgeTimes
 from rig.api.session import Session, SessionProblem, open_session
 from rig.api.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
 from rig.api.trace import SessionTrace, open_trace
@@ -54,7 +53,7 @@ class Subject:
     band_names: tuple[str, ...]
     phases: tuple[str, ...]
     problems: tuple[SessionProblem, ...]
-    edges: EdgeTimes | None
+    has_sync: bool
     borders_s: Array
     gaps_s: Array
     causes: tuple[str, ...]
@@ -144,7 +143,7 @@ def _subject(
         band_names,
         () if spans is None else spans.phases,
         problems,
-        trace.edges() if trace.has_sync else None,
+        trace.has_sync,
         np.zeros(0) if spans is None else spans.borders_s,
         gaps_s / trace.sample_hz,
         tuple(gap.cause for gap in gaps),

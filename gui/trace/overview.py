@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.theme import Theme
-from gui.trace.bands_item import paint_bands, paint_gaps
+from gui.trace.bands_item import BandsItem, paint_gaps
 from gui.trace.envelope_item import Envelope, paint_envelope
 from gui.trace.lanes import LEFT_PX, RIGHT_PX
 from gui.trace.painting import line_pen, mixed
@@ -38,6 +38,8 @@ class Overview(QWidget):
         self._pictures: Pictures | None = None
         self._grip = ""
         self._from_s = 0.0
+        self._bands = BandsItem()
+        self._backdrop: QPixmap | None = None
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size that shows the strip."""
@@ -53,32 +55,35 @@ class Overview(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of a theme."""
         self.theme = theme
-        self.update()
+        self.refresh()
 
     def ask(self) -> None:
         """Ask for the picture of the whole trace."""
         if self._state is not None and self._pictures is not None:
             self._pictures.want(self._state.view.fitted(), max(int(self._area.width()), 2))
-        self.update()
+        self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Ask for a picture of the new width."""
         super().resizeEvent(event)
         self.ask()
 
+    def refresh(self) -> None:
+        """Show the picture that came."""
+        self._backdrop = None
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        """Paint the strip."""
+        """Paint the strip: only the frame and the markers change with the view."""
         painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self.theme.window))
-        area = self._area
-        painter.fillRect(area, QColor(self.theme.base))
+        if self._backdrop is None:
+            self._backdrop = self._painted_backdrop()
+        painter.drawPixmap(0, 0, self._backdrop)
         state = self._state
         if state is None:
             return
+        area = self._area
         whole = state.view.fitted()
-        paint_bands(painter, state.subject.bands, whole, area, self.theme)
-        paint_gaps(painter, state.subject.gaps_s, whole, area, self.theme)
-        self._paint_signal(painter, whole, area)
         for mark in state.markers.marks:
             chosen = mark.number == state.markers.selected
             painter.setPen(line_pen(self.theme.marker, 2.0 if chosen else 1.0))
@@ -135,6 +140,24 @@ class Overview(QWidget):
     def _area(self) -> QRectF:
         wide = max(self.width() - LEFT_PX - RIGHT_PX, 2.0)
         return QRectF(LEFT_PX, 3.0, wide, self.height() - 7.0)
+
+    def _painted_backdrop(self) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        backdrop = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
+        backdrop.setDevicePixelRatio(ratio)
+        backdrop.fill(QColor(self.theme.window))
+        painter = QPainter(backdrop)
+        painter.setFont(self.font())
+        area = self._area
+        painter.fillRect(area, QColor(self.theme.base))
+        state = self._state
+        if state is not None:
+            whole = state.view.fitted()
+            self._bands.paint(painter, state.subject.bands, whole, area, self.theme)
+            paint_gaps(painter, state.subject.gaps_s, whole, area, self.theme)
+            self._paint_signal(painter, whole, area)
+        painter.end()
+        return backdrop
 
     def _paint_signal(self, painter: QPainter, whole: Viewport, area: QRectF) -> None:
         now = None if self._pictures is None else self._pictures.now

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.theme import Theme
 from gui.trace import sync_shape, ticks
-from gui.trace.bands_item import band_colour, paint_bands, paint_gaps
+from gui.trace.bands_item import BandsItem, band_colour, paint_gaps
 from gui.trace.envelope_item import Envelope, paint_envelope
 from gui.trace.lanes import (
     TIME_TICK_PX,
@@ -53,6 +53,7 @@ class PlotStack(QWidget):
         self.theme = theme
         self.state: TraceState | None = None
         self._pictures: Pictures | None = None
+        self._bands = BandsItem()
         self._late = QTimer(self)
         self._late.setSingleShot(True)
         self._late.setInterval(_PATIENCE_MS)
@@ -109,7 +110,7 @@ class PlotStack(QWidget):
     @property
     def lanes(self) -> Lanes:
         """Return where the lanes lie."""
-        has_sync = self.state is not None and self.state.subject.edges is not None
+        has_sync = self.state is not None and self.state.subject.has_sync
         has_phases = self.state is not None and len(self.state.subject.bands) > 0
         return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases)
 
@@ -140,7 +141,7 @@ class PlotStack(QWidget):
         painter.fillRect(lanes.markers, mixed(self.theme.raised, self.theme.base, 0.6))
         areas = [*lanes.signals.values(), *([lanes.sync] if lanes.sync is not None else [])]
         for area in areas:
-            paint_bands(painter, subject.bands, view, area, self.theme)
+            self._bands.paint(painter, subject.bands, view, area, self.theme)
             paint_gaps(painter, subject.gaps_s, view, area, self.theme)
         self._paint_phases(painter, state, lanes)
         self._paint_highlights(painter, state, lanes)
@@ -189,8 +190,10 @@ class PlotStack(QWidget):
         paint_frame(painter, area, self.theme)
 
     def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
-        edges = state.subject.edges
+        edges = state.edges
         if edges is None:
+            painter.setPen(QColor(self.theme.muted))
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ...")
             return
         view = state.view
         x1, y1, x2, y2 = sync_shape.segments(
@@ -229,10 +232,9 @@ class PlotStack(QWidget):
         if not area.height():
             return
         view = state.view
-        painted = paint_bands(
-            painter, state.subject.bands, view, area.adjusted(0, 2, 0, -1), self.theme, loud=True
-        )
-        if painted > area.width() / _NAMED_PX:
+        inner = area.adjusted(0, 2, 0, -1)
+        self._bands.paint(painter, state.subject.bands, view, inner, self.theme, loud=True)
+        if self._bands.count > area.width() / _NAMED_PX:
             return
         bands = state.subject.bands
         names = state.subject.band_names
@@ -241,7 +243,11 @@ class PlotStack(QWidget):
         metrics = QFontMetricsF(painter.font())
         for place in range(first, last):
             left = max(view.fraction(float(bands.start_s[place])), 0.0) * area.width()
-            right = min(view.fraction(float(bands.stop_s[place])), 1.0) * area.width()
+            stop_s = float(bands.stop_s[place])
+            if place + 1 < len(bands):
+                # What lies in a stream has names of its own.
+                stop_s = min(stop_s, float(bands.start_s[place + 1]))
+            right = min(view.fraction(stop_s), 1.0) * area.width()
             text = names[place]
             if metrics.horizontalAdvance(text) + 8 > right - left:
                 continue

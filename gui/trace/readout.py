@@ -25,7 +25,7 @@ class Line:
 def lines(found: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
     return tuple(
-        Line(name, tuple(_five(value, unit) for value in _values(one)))
+        Line(name, tuple(_digits(value, unit, 4) for value in _values(one)))
         for name, unit, one in _signals(found)
     )
 
@@ -36,7 +36,7 @@ def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
     span_s = found.span_s
     rows = [
         ("energy", energy),
-        ("span", f"{_five(span_s, 's')}"),
+        ("span", _digits(span_s, "s")),
         ("samples", f"{found.count:,}".replace(",", " ")),
         ("lost", f"{found.lost:,}".replace(",", " ")),
     ]
@@ -83,7 +83,7 @@ def _values(one: SignalStatistics) -> tuple[float, ...]:
 def _with_u(value: float | None, u: float | None, unit: str) -> str:
     if value is None:
         return "-"
-    return _five(value, unit) if u is None else _prefixed(value, unit, u)
+    return _digits(value, unit) if u is None else _prefixed(value, unit, u)
 
 
 def _prefixed(value: float, unit: str, u: float) -> str:
@@ -92,12 +92,12 @@ def _prefixed(value: float, unit: str, u: float) -> str:
     return text[:-1] + "C" if unit == "C" else text
 
 
-def _five(value: float, unit: str) -> str:
+def _digits(value: float, unit: str, digits: int = 5) -> str:
     if not math.isfinite(value):
         return "-"
     factor, name = scale(value, "A" if unit == "C" else unit)
     name = name[:-1] + "C" if unit == "C" else name
-    return f"{value * factor:.5g} {name}"
+    return f"{value * factor:.{digits}g} {name}"
 
 
 def _exact(value: float | None) -> str:

@@ -5,18 +5,17 @@ problems and views of a part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.theme import Theme
-from gui.trace import annotation_marks, key_map, keys, picture_file
+from gui.trace import annotation_marks, key_map, picture_file
 from gui.trace.cursor import cursor_text
 from gui.trace.distribution_view import DistributionView
 from gui.trace.edge_view import EdgeView
@@ -34,12 +33,17 @@ from gui.trace.scale_panel import ScalePanel
 from gui.trace.stack_mouse import InteractiveStack
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.trace.statistics_panel import StatisticsPanel
+from gui.trace.tools import Tools
 from gui.trace.window_table import WindowTable
 from gui.widgets.notice import Notice, error_text
 from gui.worker import Worker
 from rig.annotations import Annotations
+from rig.api.edges import EdgeTimes
 from rig.api.session import Session
 from rig.errors import RigError
+
+#: So much of the width is the picture's, the rest that of the tables.
+_PICTURE_SHARE = 0.63
 
 
 class TraceScreen(Screen):
@@ -57,6 +61,7 @@ class TraceScreen(Screen):
         self._views_worker = Worker(self, "rig-trace-views")
         self._export_worker = Worker(self, "rig-trace-export")
         self._closing = False
+        self._sized = False
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
         self.notice = Notice()
@@ -87,6 +92,7 @@ class TraceScreen(Screen):
             self.copy_statistics,
             self.save_annotations,
         )
+        self.tools = Tools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.header.chosen.connect(self._choose)
         shell.themes.changed.connect(self._set_theme)
@@ -99,6 +105,15 @@ class TraceScreen(Screen):
         if self._waiting is not None:
             session, self._waiting = self._waiting, None
             self.open(session.path)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Give picture and tables their widths as they were left."""
+        super().showEvent(event)
+        if not self._sized:
+            self._sized = True
+            share = float(self.shell.memory.get("trace-split", _PICTURE_SHARE))
+            wide = self.width()
+            self._split.setSizes([round(share * wide), round((1 - share) * wide)])
 
     def show_session(self, session: Session) -> None:
         """Show the first trace of a session, once this screen is in front."""
@@ -144,7 +159,12 @@ class TraceScreen(Screen):
         views = (self.edge, self.overlay, self.distribution, self.export)
         if any(view.waiting for view in views):
             return False
-        workers = (self._pictures_worker, self._numbers_worker, self._levels_worker)
+        workers = (
+            self._pictures_worker,
+            self._numbers_worker,
+            self._levels_worker,
+            self._views_worker,
+        )
         asked = self._pictures is not None and self._pictures.pending
         busy = any(worker.busy for worker in workers)
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
@@ -157,6 +177,9 @@ class TraceScreen(Screen):
     def close_down(self) -> bool:
         """End the threads."""
         self._closing = True
+        left, right = self._split.sizes()
+        if self._sized and left + right:
+            self.shell.memory.set("trace-split", left / (left + right))
         for part in (self.statistics, self.edge, self.overlay, self.distribution, self.export):
             part.stop()
         for worker in (
@@ -182,7 +205,7 @@ class TraceScreen(Screen):
         show = self.notice.show_error
         worker = self._pictures_worker
         self._pictures = Pictures(worker, trace, self.stack.refresh, show)
-        whole = Pictures(worker, trace, self.overview.update, show, key="trace-overview")
+        whole = Pictures(worker, trace, self.overview.refresh, show, key="trace-overview")
         self.header.set_subject(subject)
         self.stack.set_state(state, self._pictures)
         self.overview.set_state(state, whole)
@@ -214,12 +237,23 @@ class TraceScreen(Screen):
                 self.overview.ask()
 
         trace = subject.trace
+        if subject.has_sync:
+            self._views_worker.do(
+                trace.edges,
+                lambda edges: self._take_edges(subject, edges),
+                self.notice.show_error,
+                key="trace-edges",
+            )
         self._levels_worker.do(
             lambda: trace.prepare(stopped=lambda: not current()),
             done,
             self.notice.show_error,
             key="trace-prepare",
         )
+
+    def _take_edges(self, subject: Subject, edges: EdgeTimes) -> None:
+        if self.state is not None and self.state.subject is subject:
+            self.state.set_edges(edges)
 
     def _choose(self, trial: int, rail: str, segment: int) -> None:
         if self.state is not None:
@@ -296,9 +330,9 @@ class TraceScreen(Screen):
         if state is None:
             return
         if topic == "snap":
-            self._snap.setChecked(state.snap)
+            self.tools.snap.setChecked(state.snap)
         elif topic == "scale":
-            self._log.setChecked(state.scales["power"].logarithmic)
+            self.tools.logarithmic.setChecked(state.scales["power"].logarithmic)
         elif topic == "cursor":
             self.header.readout.setText(cursor_text(state, self._pictures))
 
@@ -308,45 +342,7 @@ class TraceScreen(Screen):
         for part in (self.edge, self.overlay, self.distribution):
             part.set_theme(theme)
 
-    def _with_state(self, action: Callable[[TraceState], object]) -> Callable[[bool], None]:
-        def clicked(_: bool) -> None:
-            if self.state is not None:
-                action(self.state)
-
-        return clicked
-
-    def _add_tools(self) -> None:
-        tool = self.header.tool
-        do = self._with_state
-        tool("fit", "Whole", "Show the whole trace (*)", do(keys.fit))
-        tool("zoom-in", "+", "Zoom in (+)", do(lambda state: keys.zoom(state, True)))
-        tool("zoom-out", "−", "Zoom out (-)", do(lambda state: keys.zoom(state, False)))
-        tool("selection", "Selection", "Zoom to the selection (Z)", do(keys.zoom_to_selection))
-        reach = self.stack
-        tool("single", "Marker", "Single marker (S)", do(lambda s: keys.single(s, reach.reach_s)))
-        tool("dual", "Dual marker", "Dual marker (D)", do(lambda s: keys.dual(s, reach.reach_s)))
-        tool("undo", "Undo", "Undo markers (Ctrl+Z)", do(lambda state: state.undo()))
-        tool("redo", "Redo", "Redo markers (Shift+Ctrl+Z)", do(lambda state: state.redo()))
-        self._snap = tool(
-            "snap",
-            "Snap to edges",
-            "Markers snap to edges of SYNC (X; Alt places freely)",
-            do(lambda state: state.set_snap(self._snap.isChecked())),
-            checked=True,
-        )
-        self._log = tool(
-            "log",
-            "Log",
-            "Logarithmic y axes (L)",
-            do(lambda state: keys.logarithmic(state, self._log.isChecked())),
-            checked=True,
-        )
-        tool("picture", "Picture", "Save the picture (P)", lambda _: self.save_picture())
-        tool("keys", "?", "Keys (?)", lambda _: self.sheet.toggle())
-        self.header.set_enabled(False)
-
     def _lay_out(self) -> None:
-        self._add_tools()
         left = QWidget()
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
@@ -374,9 +370,9 @@ class TraceScreen(Screen):
         split.setObjectName("trace-split")
         split.addWidget(left)
         split.addWidget(self.tabs)
-        split.setStretchFactor(0, 1)
-        split.setStretchFactor(1, 0)
-        split.setSizes([870, 530])
+        split.setStretchFactor(0, 5)
+        split.setStretchFactor(1, 3)
+        self._split = split
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -13,10 +13,10 @@ from gui.trace.history import History
 from gui.trace.markers import Mark, Markers, Part
 from gui.trace.scales import Scale
 from gui.trace.viewport import Viewport
-from rig.api.edges import Edge
+from rig.api.edges import Edge, EdgeTimes
 from rig.units import quantity
 
-Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap"]
+Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges"]
 
 #: Lanes of the picture, from top to bottom.
 SIGNALS = ("current", "voltage", "power")
@@ -43,6 +43,8 @@ class TraceState:
         markers = Markers(trace.duration_s).loaded(saved).select(None)
         self.history: History[Markers] = History(markers)
         self.snap = True
+        #: The edges of SYNC: of a long trace they are there later than its first picture.
+        self.edges: EdgeTimes | None = None
         self.cursor_s: float | None = None
         #: The row at hand of the window table, or a problem's place; and what the mouse is over.
         self.chosen: Stretch | None = None
@@ -83,6 +85,11 @@ class TraceState:
             self.cursor_s = at_s
             self._tell("cursor")
 
+    def set_edges(self, edges: EdgeTimes) -> None:
+        """Take the edges, once they are read."""
+        self.edges = edges
+        self._tell("edges")
+
     def set_snap(self, snap: bool) -> None:
         """Have markers snap to edges, or not."""
         self.snap = snap
@@ -114,7 +121,7 @@ class TraceState:
         """
         if free or not self.snap:
             return at_s
-        edges = self.subject.edges
+        edges = self.edges
         edge = None if edges is None else edges.nearest(at_s)
         edge_s = None if edge is None else edge.at_s
         border_s = self.subject.border_near(at_s)
@@ -185,7 +192,7 @@ class TraceState:
 
     def edge_beside(self, at_s: float, forward: bool) -> Edge | None:
         """Return the next or the previous edge of SYNC; None where there is none."""
-        edges = self.subject.edges
+        edges = self.edges
         if edges is None:
             return None
         return edges.next(at_s) if forward else edges.previous(at_s)

@@ -62,6 +62,10 @@ class StatisticsPanel(QWidget):
         self._ask_visible()
         self._ask_selection()
 
+    def set_rest_ms(self, rest_ms: int) -> None:
+        """Sum a view up once it has rested for so long."""
+        self._rest.setInterval(rest_ms)
+
     @property
     def view(self) -> TraceStatistics | None:
         """Return the numbers of the visible span; None while they are computed."""
