@@ -18,6 +18,11 @@ from rig.api.drift import percent
 from rig.api.replication import MetricTrials, TrialDot
 
 _EDGE = 0.6
+_MEANING = (
+    "Line: the mean; dashed: the claim. Green: 5 % to both sides of the claim, or of the mean. "
+    "Blue: 95 % intervals, dark for the same samples, dotted for other samples. Bars: two standard "
+    "uncertainties of a trial. A double click on a trial shows its trace."
+)
 
 
 class DriftView(QWidget):
@@ -37,6 +42,7 @@ class DriftView(QWidget):
         self.plot.setAccessibleName("Trials in order of time")
         # Before there is a label: it would keep the prefix of that moment's range.
         self.plot.getAxis("left").enableAutoSIPrefix(False)
+        self.plot.setToolTip(_MEANING)
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
         self.plot.setMouseEnabled(x=False, y=False)

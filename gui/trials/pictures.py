@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainterPath, QPixmap, QPolygonF
 from PySide6.QtWidgets import QGraphicsPolygonItem, QLabel, QVBoxLayout, QWidget
 
 from gui.theme import Theme
-from rig.api.drawing import nearest
+from rig.api.drawing import merged, nearest
 from rig.api.drawn import Area, Cells, Colour, Curve, Drawing, DrawnAxis, Level, Panel
 
 #: A panel can be moved by so many times its size, and what reaches its edge is drawn so far.
@@ -119,7 +119,7 @@ class PictureView(QWidget):
             plot.addItem(_image(cells), ignoreBounds=True)
         for level in panel.levels:
             plot.addItem(self._level(level), ignoreBounds=True)
-        for curve in panel.curves:
+        for curve in merged(panel.curves):
             plot.addItem(self._curve(curve), ignoreBounds=True)
         for words in panel.words:
             item = pyqtgraph.TextItem(
@@ -185,6 +185,7 @@ class PictureView(QWidget):
             curve.x,
             curve.y,
             pen=pen,
+            connect="finite",
             symbol=_symbol(curve.marker),
             symbolSize=curve.marker_size * 1.6,
             symbolPen=None if edge is None else pyqtgraph.mkPen(self._shade(edge)),

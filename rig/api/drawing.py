@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rig.api.drawn import Drawing, Panel
+from rig.api.drawn import Curve, Drawing, Panel
 from rig.errors import RigError
 from rig.interfaces.scenario import Illustrated
 from rig.model.picture import Picture
@@ -81,6 +82,33 @@ def drawing(picture: Picture) -> Drawing:
         )
     except Unknown:
         return Drawing(picture.name, picture.title, picture.caption, image=_image(picture.figure))
+
+
+def merged(curves: Sequence[Curve]) -> list[Curve]:
+    """Return curves of one look as one, with gaps between: hundreds of searches are drawn quickly
+    so.
+    """
+    looks: dict[tuple[object, ...], list[Curve]] = {}
+    for curve in curves:
+        look = (
+            curve.line,
+            curve.width,
+            curve.dash,
+            curve.marker,
+            curve.marker_size,
+            curve.marker_line,
+            curve.marker_fill,
+        )
+        looks.setdefault(look, []).append(curve)
+    gap = np.array([np.nan])
+    return [
+        replace(
+            same[0],
+            x=np.concatenate([part for one in same for part in (one.x, gap)][:-1]),
+            y=np.concatenate([part for one in same for part in (one.y, gap)][:-1]),
+        )
+        for same in looks.values()
+    ]
 
 
 def nearest(panel: Panel, x: float, y: float) -> tuple[float, float] | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -45,7 +46,9 @@ def test_the_screen_points_at_the_trial_that_drifts(
     screen = opened(window, qtbot, drifting_session)
     assert "do not replicate" in text(screen, "trials-headline")
     assert text(screen, "trials-findings").startswith("Trial 4 is the odd one: +")
-    assert "In the course of trial 4 the energy of" in text(screen, "trials-findings")
+    # The pictures come behind the metrics.
+    drift = "In the course of trial 4 the energy of"
+    qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"), timeout=20_000)
     titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]
     assert titles == ["Replication", "Within trials", "Table"]
     assert "SIMULATED" in text(screen, "labels")
@@ -191,3 +194,36 @@ def test_all_values_can_be_copied_as_a_table(
     assert lines[0].split("\t")[:3] == ["metric", "value", "unit"]
     assert lines[0].endswith("trial 5")
     assert any(line.startswith(ENERGY) for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clicks_and_keys_in_any_order_do_no_harm(
+    window: MainWindow, qtbot: QtBot, drifting_session: Path, virtual_session: Path, seed: int
+) -> None:
+    screen = opened(window, qtbot, drifting_session)
+    source = random.Random(seed)
+    widgets = [screen.dots, screen.filter, screen.detail.what_if.slider, screen.tabs.tabBar()]
+    keys = [
+        Qt.Key.Key_Up,
+        Qt.Key.Key_Down,
+        Qt.Key.Key_Left,
+        Qt.Key.Key_Right,
+        Qt.Key.Key_Home,
+        Qt.Key.Key_End,
+        Qt.Key.Key_PageUp,
+        Qt.Key.Key_E,
+        Qt.Key.Key_Backspace,
+        Qt.Key.Key_A,
+    ]
+    for _ in range(40):
+        widget = source.choice(widgets)
+        if source.random() < 0.6:
+            qtbot.keyClick(widget, source.choice(keys))
+        else:
+            at = QPoint(source.randrange(widget.width()), source.randrange(widget.height()))
+            qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at)
+        if source.random() < 0.05:
+            window.open_session(source.choice([drifting_session, virtual_session]))
+    qtbot.waitUntil(lambda: not window.shell.worker.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: screen.view is not None, timeout=20_000)
+    assert not screen.grab().isNull()

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 import rig
-from rig.api.drawing import drawing, drawings, nearest
+from rig.api.drawing import drawing, drawings, merged, nearest
 from rig.api.drawn import Drawing
 from rig.model.picture import Picture
 from rig.report.style import BAD, GOOD, INK, SERIES
@@ -130,6 +130,17 @@ def test_the_nearest_point_is_by_shares_of_the_panel() -> None:
     panel = of(figure).panels[0]
     assert nearest(panel, 0.1, 2e5) == (0.0, 0.0)
     assert nearest(panel, 0.9, 7e5) == (1.0, 1e6)
+
+
+def test_curves_of_one_look_are_one_with_gaps_between() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    for start in (0, 10):
+        axes.plot([start, start + 1], [1, 2], color=SERIES[0])
+    axes.plot([5, 6], [1, 2], color=SERIES[1])
+    first, second = merged(of(figure).panels[0].curves)
+    assert np.array_equal(first.x, [0, 1, np.nan, 10, 11], equal_nan=True)
+    assert list(second.x) == [5, 6]
 
 
 def test_a_scenario_without_pictures_has_none(run_virtual: Run) -> None:
