@@ -25,6 +25,7 @@ from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench, resume
 from sut_backends.lines.paced_pty import PacedLine
 from tests.checking import check
+from tests.commands import rig
 from tests.conftest import ROOT
 from tests.scenarios.mlperf_tiny.test_scenario import AUC, ENERGY, THROUGHPUT, TOP_1
 from tests.sut_backends.uart.public_device import Build, PublicDevice
@@ -223,13 +224,6 @@ def test_energy_cannot_be_asked_for_and_a_device_that_tells_no_time_cannot_be_ti
         pytest.raises(ConfigError, match="reports no time"),
     ):
         tiny(device.port, tmp_path)
-
-
-def rig(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rig", *map(str, words)]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
-    )
 
 
 def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from rig.check import signature
 from rig.errors import ConfigError
 from rig.session.session import SessionResult
+from tests.commands import rig
 
 Run = Callable[..., SessionResult]
 needs_ssh = pytest.mark.skipif(
@@ -47,8 +47,7 @@ def sign(session: Path, path: Path) -> None:
 
 
 def rig_check(session: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "rig", "check", str(session), *more]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return rig("check", session, *more)
 
 
 @needs_ssh

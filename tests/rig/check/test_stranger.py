@@ -9,8 +9,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +24,7 @@ from rig.cli.checks import print_check
 from rig.cli.terminal import Terminal, print_error
 from rig.errors import RigError
 from rig.session.session import open_bench
+from tests.commands import rig
 from tests.conftest import VIRTUAL_NULL
 
 MEMORY = forgeries.Memory()
@@ -285,8 +284,7 @@ def test_every_command_that_reads_a_session_ends_with_a_message(
     folder = tmp_path / "session"
     shutil.copytree(session, folder)
     HOSTILE[what][0](folder)
-    words = [sys.executable, "-m", "rig", *command, str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    done = rig(*command, folder)
     assert done.returncode in (1, 2), done.stderr
     assert "Traceback" not in done.stderr and "fault of the rig" not in done.stderr
     assert HOSTILE[what][1] in done.stdout + done.stderr
@@ -297,8 +295,8 @@ def test_a_list_of_sessions_goes_on_behind_a_hostile_one(session: Path, tmp_path
         shutil.copytree(session, tmp_path / f"session-{number}")
         HOSTILE[what][0](tmp_path / f"session-{number}")
     shutil.copytree(session, tmp_path / "session-good")
-    words = [sys.executable, "-m", "rig", "list", "--sessions", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    done = rig("list", "--sessions", tmp_path)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("not readable") == 3 and "success, verdict" in done.stdout
 
 

@@ -11,23 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import rig
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.waiting import eventually
 
 QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s=0.05"]
 #: A quarter of the bench's sampling rate.
 QUARTER = "monitor.virtual.sample_hz=50_000"
-
-
-def rig(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rig", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> None:

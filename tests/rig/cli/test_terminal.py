@@ -6,8 +6,6 @@ and no crash.
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +28,7 @@ from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
 from rig.results.document import TrialProblem
 from rig.session.session import SessionResult
+from tests.commands import rig
 
 #: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
 #: one that turns the writing.
@@ -116,19 +115,9 @@ def test_a_heading_of_a_table_is_no_picture(tmp_path: Path, form: list[str]) -> 
     path.write_text(
         "t (s),H:M:S,\x1b[31mx,I (A),U (V)\n" + "".join(f"{k},1,2,1,2\n" for k in range(20))
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "rig", "measure", str(path), *form],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = rig("measure", path, *form)
     assert done.returncode == 0, done.stderr
     both = done.stdout + done.stderr
     assert "H:M:S" in both and "Ⓜ" not in both and "\x1b[31m" not in both
-    refused = subprocess.run(
-        [sys.executable, "-m", "rig", "measure", str(path), "--current", "x"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    refused = rig("measure", path, "--current", "x")
     assert refused.returncode == 2 and "t (s), H:M:S, �[31mx" in refused.stderr

@@ -15,8 +15,8 @@ from rig.results import labels
 from rig.session.planning import open_plan
 from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.qubo.task import subset, unofficial
+from tests.commands import rig
 from tests.conftest import ROOT, VIRTUAL_NULL
-from tests.rig.cli.test_main import rig
 
 OFFICIAL = {
     "source": "folder",

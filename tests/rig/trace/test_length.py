@@ -25,6 +25,7 @@ from rig.trace.chunks import Chunks
 from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
+from tests.commands import rig
 
 BENCHES = Path(__file__).parents[3] / "benches"
 SLOW_HZ = 100_000
@@ -32,12 +33,6 @@ FAST_HZ = 1_000_000
 #: The least that pyjls takes: a level begins every 20 * 16 * 10**n samples.
 SMALL = Chunks(80, 16, 20, 10)
 SMALL_LEVELS = Chunks(512, 256, 20, 10)
-
-
-def rig(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rig", *map(str, words)], capture_output=True, text=True, check=False
-    )
 
 
 def currents_of(samples: int) -> NDArray[np.float32]:
