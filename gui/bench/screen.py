@@ -1,10 +1,384 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench screen."""
+"""The bench screen: choose a bench file, connect and prove it, edit it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, ClassVar
+
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from gui.bench import link, rows_view
+from gui.bench.cards import Cards
+from gui.bench.choose_page import ChoosePage
+from gui.bench.connect_page import BUTTONS, ConnectPage
+from gui.bench.document import Reading, is_example, read_text
+from gui.bench.file_bar import PAGES, FileBar
+from gui.bench.link import BenchLink, Deed, Due, Over, Ready, Told
+from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
+from gui.shell import Shell
+from gui.theme import Theme
+from gui.widgets.notice import Notice
+from rig.bench import bench_file, examples
+from rig.bench.bench_file import BenchFile
+from rig.bench.scan import EMPTY, ScanRow, is_empty
+from rig.errors import ConfigError
+from rig.model.finding import Finding
+from rig.model.wiring import WireFinding
+
+#: The engine lets go of instruments within this time when the window is closed.
+_CLOSE_S = 10.0
 
 
 class BenchScreen(Screen):
-    """The bench screen."""
+    """Three pages under one bar."""
+
+    KEYS: ClassVar = (
+        ("Alt+1, Alt+2, Alt+3", "bench files, parts and wires, settings"),
+        ("F7", "connect, or disconnect"),
+        ("F8", "probe"),
+        ("F9", "prove the wiring, wire by wire"),
+        ("F10", "supply on or off"),
+        ("F11", "scan for what is attached"),
+        ("Esc", "stop; the supply is off then"),
+        ("Ctrl+S", "save the bench file"),
+        ("Ctrl+Z", "undo, in the text"),
+    )
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        self._file: BenchFile | None = None
+        self._reading: Reading | None = None
+        self._cards = Cards()
+        self._link: BenchLink | None = None
+        self._failed = False
+        self._wanted: Deed | None = None
+        self._saving = False
+        self.choose = ChoosePage()
+        self.connect_page = ConnectPage(shell.theme)
+        self.settings = SettingsPage(shell.theme)
+        self.notice = Notice()
+        self.notice.setObjectName("bench-notice")
+        self.bar = FileBar()
+        self._lay_out()
+        self._listen()
+        self._show_state()
+        self.shell.worker.do(examples.examples, self.choose.set_examples, key="bench-examples")
+        self._take_bench(shell.bench_path)
+
+    # What other parts call
+
+    def enter(self) -> None:
+        """Look at what was open last, and whether the file was changed meanwhile."""
+        recent = [path for path in self.shell.memory.recent if path.suffix == ".toml"]
+        self.shell.worker.do(
+            lambda: [path for path in recent if path.exists()],
+            self.choose.set_recent,
+            key="bench-recent",
+        )
+
+    def leave(self) -> None:
+        """Switch off: a supply that nobody sees is no supply that is on."""
+        self.stop()
+
+    def close_down(self) -> bool:
+        """End what goes on; the supply is off then."""
+        at_work = self._link
+        if at_work is None or not at_work.alive:
+            return True
+        at_work.stop()
+        if at_work.wait(_CLOSE_S):
+            return True
+        self.notice.show_text(
+            "an instrument does not let go: the supply may still be on\n"
+            "try: close the window again in a moment, or switch the supply off by hand"
+        )
+        return False
+
+    def open_file(self, path: Path) -> bool:
+        """Take a bench file."""
+        if path.suffix != ".toml":
+            return False
+        self.shell.set_bench(path)
+        return True
+
+    @property
+    def busy(self) -> bool:
+        """Return whether something goes on, and a supply may be on."""
+        return self._link is not None
+
+    @property
+    def cards(self) -> Cards:
+        """Return how the parts stand."""
+        return self._cards
+
+    def show_page(self, name: str) -> None:
+        """Show one of the pages: files, parts, settings."""
+        names = [each for each, _, _ in PAGES]
+        self._pages.setCurrentIndex(names.index(name))
+        self.bar.mark_page(name)
+
+    # The file
+
+    def _take_bench(self, path: Path | None) -> None:
+        if path is None:
+            self.show_page("files")
+            return
+        if self._file is not None and path == self._file.path:
+            return
+        self.stop()
+        self.shell.worker.do(
+            lambda: BenchFile.read(path), self._take_file, self._fail, key="bench-file"
+        )
+
+    def _take_file(self, file: BenchFile) -> None:
+        self.notice.clear()
+        self._file = file
+        self._reading = None
+        self.settings.load(file.text)
+        self.bar.offer_name(file.path, is_example(file.path))
+        self._read()
+        if self._pages.currentWidget() is self.choose:
+            self.show_page("parts")
+        self._show_state()
+
+    def _read(self) -> None:
+        if self._file is None:
+            return
+        text = self.settings.text.toPlainText()
+        folder = self._file.path.resolve().parent
+        self.shell.worker.do(
+            lambda: read_text(text, folder), self._take_reading, self._fail, key="bench-text"
+        )
+        self._show_state()
+
+    def _take_reading(self, reading: Reading) -> None:
+        self._reading = reading
+        self.settings.show_reading(reading)
+        if self._link is None:
+            self._cards = Cards.of(reading.resolved) if reading.resolved is not None else Cards()
+            self._show_cards()
+            self.connect_page.set_diagram(reading.picture)
+        simulated = any(card.simulated for card in self._cards.by_key.values())
+        self.bar.labels.set_labels(["SIMULATED"] if simulated else [])
+        self._show_state()
+        if self._wanted is not None and not self.changed:
+            wanted, self._wanted = self._wanted, None
+            self.do(wanted)
+
+    @property
+    def changed(self) -> bool:
+        """Return whether the text is another than the file's."""
+        return self._file is not None and self.settings.text.toPlainText() != self._file.text
+
+    def save(self) -> None:
+        """Save the text: to its file, or where it came with the rig under another name."""
+        if self._file is None or self._saving:
+            return
+        self._saving = True
+        file, text = self._file, self.settings.text.toPlainText()
+        path = self.bar.name() or file.path
+
+        def write() -> BenchFile:
+            if path != file.path:
+                return bench_file.write(path, text, file.newline, new=True)
+            if is_example(path):
+                raise ConfigError(
+                    f"{path.name} came with the rig, and is not written over",
+                    try_next="another name, in the field beside Save",
+                )
+            return file.saved(text)
+
+        self.shell.worker.do(write, self._saved, self._save_failed, key="bench-save")
+
+    def _saved(self, file: BenchFile) -> None:
+        self._saving = False
+        other = self._file is None or file.path != self._file.path
+        self._file = file
+        self.notice.clear()
+        self.bar.offer_name(file.path, False)
+        self.shell.say(f"{file.path.name} is saved")
+        self._show_state()
+        if other:
+            self.shell.set_bench(file.path)
+        self._read()
+
+    def _save_failed(self, error: BaseException) -> None:
+        self._wanted = None
+        self._saving = False
+        if self._file is not None:
+            self.bar.offer_name(self._file.path, True)
+        self._fail(error)
+
+    def _reload(self) -> None:
+        if self._file is not None:
+            path = self._file.path
+            self.shell.worker.do(
+                lambda: BenchFile.read(path), self._take_file, self._fail, key="bench-file"
+            )
+
+    def _create(self, name: str, path: Path) -> None:
+        self.shell.worker.do(
+            lambda: examples.new(name, path),
+            lambda file: self.shell.set_bench(file.path),
+            self._fail,
+            key="bench-file",
+        )
+
+    def _without(self, name: str) -> None:
+        path = Path.cwd() / f"{name}.toml"
+
+        def made() -> Path:
+            return path if path.exists() else examples.new(name, path).path
+
+        self.shell.worker.do(made, self.shell.set_bench, self._fail, key="bench-file")
+
+    # The engine
+
+    def do(self, deed: Deed) -> None:
+        """Begin something with the bench; what was changed is saved before."""
+        if self._link is not None:
+            return
+        if deed is not Deed.SCAN:
+            if self._file is None or self._reading is None:
+                return
+            if self.changed:
+                self._wanted = deed
+                self.save()
+                return
+            if self._reading.resolved is None:
+                return
+        self.notice.clear()
+        self._failed = False
+        if self._reading is not None and self._reading.resolved is not None:
+            self._cards = Cards.of(self._reading.resolved)
+            self._show_cards()
+        self.connect_page.picture.clear_found()
+        self.connect_page.rows.begin(link.HEADINGS[deed])
+        path = self._file.path if self._file is not None else None
+        self._link = BenchLink(deed, path, self.shell.bridge.post)
+        self.show_page("parts")
+        self._show_state()
+
+    def stop(self) -> None:
+        """End what goes on; the supply is off then."""
+        if self._link is not None:
+            self._link.stop()
+
+    def _arrived(self, item: Any) -> None:
+        if not isinstance(item, Told) or item.link is not self._link:
+            return
+        what = item.what
+        rows = self.connect_page.rows
+        if self._cards.take(what):
+            self._show_cards()
+        match what:
+            case Due():
+                rows.begin(link.HEADINGS[item.link.deed], what.rows)
+            case WireFinding():
+                self._failed = self._failed or what.ok is False
+                rows.add(rows_view.of_wire(what))
+                self.connect_page.picture.mark(str(what.wire), what.rail, what.ok)
+            case Finding():
+                self._failed = self._failed or not what.ok
+                rows.add(rows_view.of_finding(what))
+            case Ready():
+                self._ready(what)
+            case list():
+                self._scanned(what)
+            case Over():
+                self._over(what.error)
+            case _:
+                pass
+
+    def _ready(self, ready: Ready) -> None:
+        self._cards.readings(ready.readings)
+        self._show_cards()
+        assert self._link is not None
+        connected = self._link.deed is Deed.CONNECT
+        said = "Connected; the supply is on" if connected else "The supply is on"
+        self.connect_page.rows.begin(said)
+        for rail, text in ready.readings.items():
+            self.connect_page.rows.add(rows_view.Row("supply", "✓ ok", text, rail=rail))
+
+    def _scanned(self, found: list[ScanRow]) -> None:
+        for row in found:
+            self.connect_page.rows.add(rows_view.of_scan(row))
+        if is_empty(found):
+            self.notice.show_text("nothing is attached\n" + "\n".join(EMPTY))
+
+    def _over(self, error: BaseException | None) -> None:
+        assert self._link is not None
+        deed, stopped = self._link.deed, self._link.stopped
+        self._link = None
+        self._cards.over(error is not None)
+        self._show_cards()
+        if error is not None:
+            self.notice.show_error(error)
+        rows = self.connect_page.rows
+        rows.end(link.outcome(deed, error, self._failed, stopped))
+        self._show_state()
+
+    # What is seen
+
+    def _fail(self, error: BaseException) -> None:
+        self.notice.show_error(error)
+
+    def _show_cards(self) -> None:
+        self.connect_page.cards.show_cards(self._cards, self.shell.theme)
+
+    def _show_state(self) -> None:
+        running = self._link.deed if self._link is not None else None
+        usable = self._reading is not None and self._reading.resolved is not None
+        self.connect_page.set_state(running, usable)
+        wrong = self._reading is not None and self._reading.problem is not None
+        self.bar.show_file(self._file, self.changed, wrong)
+
+    def _take_theme(self, theme: Theme) -> None:
+        self.connect_page.picture.set_theme(theme)
+        self.settings.set_theme(theme)
+        self._show_cards()
+
+    def _listen(self) -> None:
+        self.shell.bridge.arrived.connect(self._arrived)
+        self.shell.bench_changed.connect(self._take_bench)
+        self.shell.themes.changed.connect(self._take_theme)
+        self.bar.page_chosen.connect(self.show_page)
+        self.bar.saved.connect(self.save)
+        self.bar.loaded.connect(self._reload)
+        self.choose.created.connect(self._create)
+        self.choose.opened.connect(self.shell.set_bench)
+        self.choose.without.connect(self._without)
+        self.connect_page.wanted.connect(self.do)
+        self.connect_page.stopped.connect(self.stop)
+        self.settings.changed.connect(self._read)
+        self.settings.text.textChanged.connect(self._show_state)
+        self.settings.offer_kinds()
+        for deed, _, key, _ in BUTTONS:
+            self._key(key, lambda deed=deed: self.connect_page.press(deed))
+        self._key("Esc", self.stop)
+        self._key("Ctrl+S", self.save)
+        for name, _, key in PAGES:
+            self._key(key, lambda name=name: self.bar.press(name))
+
+    def _key(self, key: str, action: Any) -> None:
+        # Of the window, while this screen is seen.
+        QShortcut(QKeySequence(key), self).activated.connect(action)
+
+    def _lay_out(self) -> None:
+        self._pages = QStackedWidget()
+        pages: dict[str, QWidget] = {
+            "files": self.choose,
+            "parts": self.connect_page,
+            "settings": self.settings,
+        }
+        for name, _, _ in PAGES:
+            self._pages.addWidget(pages[name])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.setSpacing(10)
+        column.addWidget(self.bar)
+        column.addWidget(self.notice)
+        column.addWidget(self._pages, 1)

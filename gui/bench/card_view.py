@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row of cards: each part of the bench with its state dot."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from gui.bench.cards import Card, Cards
+from gui.theme import Theme
+from rig.cli.terminal import visible
+
+_DOT_PX = 12
+_LINES = 5
+
+
+class Dot(QWidget):
+    """A dot in a colour of the theme."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._colour = QColor()
+        self.setFixedSize(_DOT_PX, _DOT_PX)
+
+    def set_colour(self, colour: str) -> None:
+        """Show another colour, #rrggbb."""
+        self._colour = QColor(colour)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint the dot."""
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._colour)
+            painter.drawEllipse(1, 1, _DOT_PX - 2, _DOT_PX - 2)
+
+
+class CardView(QFrame):
+    """One card."""
+
+    def __init__(self, key: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"card-{key}")
+        self.setProperty("role", "card")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMinimumWidth(210)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._dot = Dot()
+        self._title = _label("heading")
+        self._state = _label("muted")
+        self._simulated = QLabel("SIMULATED")
+        self._simulated.setObjectName("labels")
+        self._supply = _label("")
+        head = QHBoxLayout()
+        head.setSpacing(7)
+        head.addWidget(self._dot)
+        head.addWidget(self._title)
+        head.addStretch(1)
+        head.addWidget(self._simulated)
+        second = QHBoxLayout()
+        second.addWidget(self._state, 1)
+        second.addWidget(self._supply)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(12, 8, 12, 8)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.addLayout(head, 0, 0, 1, 2)
+        self._grid.addLayout(second, 1, 0, 1, 2)
+        self._names = [_label("muted") for _ in range(_LINES)]
+        self._values = [_label("") for _ in range(_LINES)]
+        for number, (name, value) in enumerate(
+            zip(self._names, self._values, strict=True), start=2
+        ):
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+            self._grid.addWidget(name, number, 0)
+            self._grid.addWidget(value, number, 1)
+
+    def show_card(self, card: Card, theme: Theme) -> None:
+        """Show how a part stands."""
+        self._dot.set_colour(getattr(theme, card.colour))
+        self._title.setText(card.title)
+        self._state.setText(f"{card.kind}, {card.state}")
+        self._simulated.setVisible(card.simulated)
+        self._supply.setText(f"supply {card.supply}" if card.supply else "")
+        colour = theme.ok if card.supply == "on" else theme.muted
+        self._supply.setStyleSheet(f"color: {colour}; font-weight: 600;")
+        self.setAccessibleName(card.spoken)
+        for number in range(_LINES):
+            name, value = card.lines[number] if number < len(card.lines) else ("", "")
+            self._names[number].setText(name)
+            shown = visible(value)
+            self._values[number].setText(shown)
+            self._values[number].setToolTip(shown if len(shown) > 24 else "")
+
+
+class CardRow(QWidget):
+    """All cards, side by side."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bench-cards")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(10)
+        self._views: dict[str, CardView] = {}
+
+    def show_cards(self, cards: Cards, theme: Theme) -> None:
+        """Show these parts and how they stand."""
+        if list(self._views) != list(cards.by_key):
+            for view in self._views.values():
+                self._row.removeWidget(view)
+                view.deleteLater()
+            self._views = {key: CardView(key) for key in cards.by_key}
+            for view in self._views.values():
+                self._row.addWidget(view)
+        for key, card in cards.by_key.items():
+            self._views[key].show_card(card, theme)
+
+
+def _label(role: str) -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    if role:
+        label.setProperty("role", role)
+    return label

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choose a bench file, or make one from an example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from gui.widgets.path_field import PathField
+from gui.widgets.table import Column, Table
+from rig.bench.examples import Example
+
+_WITHOUT = "virtual-asc"
+_EXAMPLES = (
+    Column("example", lambda row: row.name),
+    Column("device", lambda row: row.sut),
+    Column("monitor", lambda row: row.monitor),
+    Column("scenario", lambda row: row.scenario),
+    Column("task", lambda row: row.task),
+    Column("what it is for", lambda row: row.about, colour=lambda row: "muted"),
+)
+_RECENT = (
+    Column("recent bench file", lambda path: path.name),
+    Column("folder", lambda path: str(path.parent), colour=lambda path: "muted"),
+)
+
+
+class ChoosePage(QWidget):
+    """Examples, recent files, and a path; `created` is emitted with an example's name and the path
+    to write, `opened` with a path, `without` when no hardware is wanted.
+    """
+
+    created = Signal(str, object)
+    opened = Signal(object)
+    without = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bench-choose")
+        self._all: list[Example] = []
+        self._example: Example | None = None
+        self._find = QLineEdit()
+        self._find.setObjectName("examples-find")
+        self._find.setAccessibleName("Find an example")
+        self._find.setPlaceholderText("find: uart, joulescope, qubo, ...")
+        self._find.setClearButtonEnabled(True)
+        self._find.textChanged.connect(lambda text: self._filter())
+        self._table = Table(_EXAMPLES, "examples")
+        self._table.setAccessibleName("Examples of benches")
+        self._table.chosen.connect(self._choose)
+        self._target = QLineEdit()
+        self._target.setObjectName("new-path")
+        self._target.setAccessibleName("File to write")
+        self._target.setPlaceholderText("file to write")
+        self._target.returnPressed.connect(self._create)
+        self._create_button = _button("new-create", "&Create", self._create)
+        self._create_button.setProperty("role", "primary")
+        self._create_button.setEnabled(False)
+        self._recent = Table(_RECENT, "recent-benches")
+        self._recent.setAccessibleName("Recent bench files")
+        self._recent.activated.connect(lambda index: self._open_recent())
+        self._open = PathField("open-bench", "Path of a bench file", "path of a bench file")
+        self._open.given.connect(self.opened)
+        self._lay_out()
+
+    def set_examples(self, examples: list[Example]) -> None:
+        """Show the examples."""
+        self._all = examples
+        self._filter()
+
+    def set_recent(self, paths: list[Path]) -> None:
+        """Show the bench files that were open last."""
+        self._recent.set_rows(paths)
+        self._recent.setVisible(bool(paths))
+
+    def _filter(self) -> None:
+        words = self._find.text().lower().split()
+        rows = [
+            each
+            for each in self._all
+            if all(
+                word in f"{each.name} {' '.join(each.kinds)} {each.about}".lower() for word in words
+            )
+        ]
+        self._table.set_rows(rows)
+
+    def _choose(self, row: Example) -> None:
+        self._example = row
+        self._target.setText(str(Path.cwd() / f"{row.name}.toml"))
+        self._create_button.setEnabled(True)
+
+    def _create(self) -> None:
+        path = self._target.text().strip()
+        if self._example is not None and path:
+            self.created.emit(self._example.name, Path(path).expanduser())
+
+    def _open_recent(self) -> None:
+        for path in self._recent.selected()[:1]:
+            self.opened.emit(path)
+
+    def _lay_out(self) -> None:
+        without = _button(
+            "bench-without", "&Try without hardware", lambda: self.without.emit(_WITHOUT)
+        )
+        said = QLabel(
+            "A virtual device and a virtual monitor in one virtual time; the truth is known."
+        )
+        said.setProperty("role", "muted")
+        top = QHBoxLayout()
+        top.addWidget(without)
+        top.addWidget(said)
+        top.addStretch(1)
+        new = QHBoxLayout()
+        label = QLabel("Write it to")
+        label.setBuddy(self._target)
+        new.addWidget(label)
+        new.addWidget(self._target, 1)
+        new.addWidget(self._create_button)
+        opening = QHBoxLayout()
+        other = QLabel("Open")
+        other.setBuddy(self._open)
+        opening.addWidget(other)
+        opening.addWidget(self._open, 1)
+        opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
+        heading = QLabel("New from an example")
+        heading.setProperty("role", "heading")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addLayout(top)
+        column.addLayout(opening)
+        column.addWidget(self._recent, 1)
+        column.addWidget(heading)
+        column.addWidget(self._find)
+        column.addWidget(self._table, 3)
+        column.addLayout(new)
+
+
+def _button(name: str, text: str, action: object) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text.replace("&", ""))
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    button.clicked.connect(action)
+    return button
+
+
+def _found(each: Example, words: list[str]) -> bool:
+    text = f"{each.name} {' '.join(each.kinds)} {each.about}".lower()
+    return all(word in text for word in words)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connect: cards, buttons, the wiring diagram, and the rows of what was looked at."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.bench.card_view import CardRow
+from gui.bench.diagram_view import DiagramView
+from gui.bench.link import Deed
+from gui.bench.rows_view import RowsView
+from gui.theme import Theme
+from rig.bench.diagram import Diagram
+
+#: Name, text, key, and what the button says while it is done.
+BUTTONS = (
+    (Deed.CONNECT, "&Connect", "F7", "Disconnect"),
+    (Deed.PROBE, "&Probe", "F8", ""),
+    (Deed.PROVE, "Prove &wiring", "F9", ""),
+    (Deed.POWER, "Supply o&n", "F10", "Supply off"),
+    (Deed.SCAN, "Sc&an", "F11", ""),
+)
+
+
+class ConnectPage(QWidget):
+    """The page; `wanted` is emitted with a deed, `stopped` where what goes on is to end."""
+
+    wanted = Signal(object)
+    stopped = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bench-connect")
+        self.cards = CardRow()
+        self.picture = DiagramView(theme)
+        self.rows = RowsView("bench-rows", "Nothing was tested yet")
+        self._notes = QLabel()
+        self._notes.setObjectName("bench-notes")
+        self._notes.setTextFormat(Qt.TextFormat.PlainText)
+        self._notes.setProperty("role", "muted")
+        self._notes.setWordWrap(True)
+        self._buttons: dict[Deed, QPushButton] = {}
+        self._running: Deed | None = None
+        self._usable = False
+        self._stop = QPushButton("Stop")
+        self._stop.setObjectName("bench-stop")
+        self._stop.setAccessibleName("Stop, and switch the supply off")
+        self._stop.setToolTip("Esc: end what goes on; the supply is off then")
+        self._stop.setProperty("role", "danger")
+        self._stop.clicked.connect(self.stopped)
+        self._lay_out()
+        self.set_state(None, False)
+
+    def set_diagram(self, drawn: Diagram | None) -> None:
+        """Show the wiring of another bench."""
+        self.picture.set_diagram(drawn)
+        self._notes.setText("\n".join(drawn.notes) if drawn is not None else "")
+
+    def set_state(self, running: Deed | None, usable: bool) -> None:
+        """Show what goes on, and which buttons can be used."""
+        self._running, self._usable = running, usable
+        for deed, text, key, other in BUTTONS:
+            button = self._buttons[deed]
+            mine = running is deed
+            button.setText(other if mine and other else text)
+            free = running is None and (usable or deed is Deed.SCAN)
+            button.setEnabled(free or (mine and bool(other)))
+            button.setToolTip(key)
+        self._stop.setVisible(running is not None)
+
+    def press(self, deed: Deed) -> None:
+        """Do what the button of a deed does."""
+        if self._buttons[deed].isEnabled():
+            self._buttons[deed].click()
+
+    def _clicked(self, deed: Deed) -> None:
+        if self._running is deed:
+            self.stopped.emit()
+        else:
+            self.wanted.emit(deed)
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        for deed, text, _, _ in BUTTONS:
+            button = QPushButton(text)
+            button.setObjectName(f"bench-{deed}")
+            button.setAccessibleName(text.replace("&", ""))
+            button.clicked.connect(lambda _=False, deed=deed: self._clicked(deed))
+            if deed is Deed.CONNECT:
+                button.setProperty("role", "primary")
+            self._buttons[deed] = button
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        buttons.addWidget(self._stop)
+        scroll = QScrollArea()
+        scroll.setObjectName("bench-diagram-area")
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidget(self.picture)
+        heading = QLabel("Wiring")
+        heading.setProperty("role", "heading")
+        left = QWidget()
+        drawn = QVBoxLayout(left)
+        drawn.setContentsMargins(0, 0, 0, 0)
+        drawn.addWidget(heading)
+        drawn.addWidget(scroll, 1)
+        drawn.addWidget(self._notes)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setObjectName("bench-connect-split")
+        split.addWidget(left)
+        split.addWidget(self.rows)
+        split.setStretchFactor(0, 0)
+        split.setStretchFactor(1, 1)
+        split.setSizes([290, 400])
+        split.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        column.addWidget(self.cards)
+        column.addLayout(buttons)
+        column.addWidget(split, 1)

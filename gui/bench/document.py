@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench file at hand: its text, what is wrong with it, its form, its wiring; no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.bench import config
+from rig.bench.bench_file import BenchFile
+from rig.bench.config import Config
+from rig.bench.diagram import Diagram, diagram
+from rig.bench.editing import BenchText, TextProblem
+from rig.bench.forms import Form, form_of
+from rig.errors import ConfigError, RigError
+from rig.shipped import shipped
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says: `resolved` and `picture` are None where it is no bench file."""
+
+    text: str
+    form: Form
+    problem: TextProblem | None
+    resolved: Config | None
+    picture: Diagram | None
+
+
+def read_text(text: str, folder: Path) -> Reading:
+    """Return what a text says, in this folder."""
+    bench = BenchText(text)
+    problem = bench.problem(folder)
+    form = form_of(bench, problem)
+    if problem is not None:
+        return Reading(text, form, problem, None, None)
+    resolved = config.parsed(text, folder)
+    try:
+        return Reading(text, form, None, resolved, diagram(resolved))
+    except ConfigError as error:
+        return Reading(text, form, TextProblem(error, None), None, None)
+
+
+def is_example(path: Path) -> bool:
+    """Return whether a file came with the rig, and is not to be written over."""
+    place = path.resolve()
+    package = Path(config.__file__).resolve().parents[1]
+    try:
+        examples = shipped("benches").resolve()
+    except RigError:
+        examples = package
+    return examples in place.parents or package in place.parents
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The place at which one text becomes another: what is taken away and what is put there."""
+
+    start: int
+    taken: int
+    put: str
+
+
+def change_between(before: str, after: str) -> Changed:
+    """Return the one stretch in which two texts differ."""
+    most = min(len(before), len(after))
+    start = 0
+    while start < most and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < most - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    return Changed(start, len(before) - start - end, after[start : len(after) - end])
+
+
+def file_title(file: BenchFile | None, changed: bool) -> str:
+    """Return the name of the file, with a dot where it was changed here."""
+    if file is None:
+        return "No bench file"
+    return f"{file.path.name}{' •' if changed else ''}"

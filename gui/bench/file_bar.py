@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bar above the pages: which bench file it is, saved or not, and which page is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from gui.bench.document import file_title
+from gui.widgets.labels import Labels
+from gui.widgets.path_field import PathField
+from rig.bench.bench_file import BenchFile
+
+PAGES = (
+    ("files", "Files", "Alt+1"),
+    ("parts", "Parts and wires", "Alt+2"),
+    ("settings", "Settings", "Alt+3"),
+)
+
+
+class FileBar(QWidget):
+    """The bar; `page_chosen` is emitted with the name of a page."""
+
+    page_chosen = Signal(str)
+    saved = Signal()
+    loaded = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bench-bar")
+        self._title = _label("bench-title", "heading")
+        self._place = _label("bench-place", "muted")
+        self.labels = Labels()
+        self.labels.setWordWrap(False)
+        self._save = _button("bench-save", "&Save", "Ctrl+S", self.saved.emit)
+        self._load = _button(
+            "bench-reload", "&Load again", "what is not saved is dropped", self.loaded.emit
+        )
+        self._name = PathField("bench-save-as", "Name to save under", "save under this name")
+        self._name.given.connect(lambda path: self.saved.emit())
+        self._name.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._title)
+        row.addWidget(self.labels)
+        row.addWidget(self._place, 1)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._save)
+        row.addWidget(self._load)
+        row.addSpacing(24)
+        self._tabs: dict[str, QPushButton] = {}
+        group = QButtonGroup(self)
+        group.setExclusive(True)
+        for name, text, key in PAGES:
+            button = _button(
+                f"bench-page-{name}", text, key, lambda name=name: self.page_chosen.emit(name)
+            )
+            button.setCheckable(True)
+            group.addButton(button)
+            self._tabs[name] = button
+            row.addWidget(button)
+
+    def show_file(self, file: BenchFile | None, changed: bool, wrong: bool) -> None:
+        """Show which file it is, whether it was changed here, and whether it is one at all."""
+        self._title.setText(file_title(file, changed))
+        self._place.setText(str(file.path.parent) if file is not None else "")
+        self._save.setEnabled(changed)
+        self._load.setEnabled(file is not None)
+        self._tabs["settings"].setEnabled(file is not None)
+        self._tabs["settings"].setText("Settings  ⚠" if wrong else "Settings")
+
+    def offer_name(self, path: Path, other: bool) -> None:
+        """Offer another name to save under, where the file's own cannot be used."""
+        self._name.setText(str(Path.cwd() / path.name) if other else str(path))
+        self._name.setVisible(other)
+
+    def name(self) -> Path | None:
+        """Return the name to save under, None where it is the file's own."""
+        text = self._name.text().strip()
+        return Path(text).expanduser() if text and not self._name.isHidden() else None
+
+    def mark_page(self, name: str) -> None:
+        """Show which page it is."""
+        self._tabs[name].setChecked(True)
+
+    def press(self, name: str) -> None:
+        """Do what the button of a page does."""
+        self._tabs[name].click()
+
+
+def _label(name: str, role: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setProperty("role", role)
+    return label
+
+
+def _button(name: str, text: str, tip: str, action: Any) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text.replace("&", ""))
+    button.setToolTip(tip)
+    button.clicked.connect(lambda checked=False: action())
+    return button

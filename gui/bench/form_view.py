@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a bench file: a list of its parts, and the settings of the one at hand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.bench.field_row import FieldRow
+from gui.theme import Theme
+from rig.bench.forms import Form, FormSection
+
+_LIST_PX = 170
+_MONITOR = "monitor"
+
+
+class FormView(QWidget):
+    """The form; signals say what was done, and the text is changed by whoever hears them."""
+
+    edited = Signal(str, str)
+    reset = Signal(str)
+    kind_chosen = Signal(str, str)
+    monitor_added = Signal(str, str)
+    monitor_removed = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bench-form")
+        self._theme = theme
+        self._form = Form(())
+        self._shown: tuple[str, str, tuple[str, ...]] | None = None
+        self._rows: dict[str, FieldRow] = {}
+        self._list = QListWidget()
+        self._list.setObjectName("form-parts")
+        self._list.setAccessibleName("Parts of the bench")
+        self._list.setFixedWidth(_LIST_PX)
+        self._list.currentRowChanged.connect(lambda row: self._show_section())
+        self._kind = QComboBox()
+        self._kind.setObjectName("form-kind")
+        self._kind.setAccessibleName("Kind of this part")
+        self._kind.textActivated.connect(self._choose_kind)
+        self._about = _label("form-about", "muted")
+        self._error = _label("form-error", "")
+        self._find = QLineEdit()
+        self._find.setObjectName("form-find")
+        self._find.setAccessibleName("Find a setting")
+        self._find.setPlaceholderText("find a setting")
+        self._find.setClearButtonEnabled(True)
+        self._find.textChanged.connect(lambda text: self._filter())
+        self._only_set = QCheckBox("only what the &file states")
+        self._only_set.setObjectName("form-only-set")
+        self._only_set.toggled.connect(lambda on: self._filter())
+        self._scroll = QScrollArea()
+        self._scroll.setObjectName("form-scroll")
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._lay_out()
+
+    def set_form(self, form: Form) -> None:
+        """Show another form; the part at hand, what is typed and the place stay."""
+        self.setEnabled(bool(form.sections))
+        if not form.sections:
+            return  # what was shown stays to be read
+        self._form = form
+        titles = [
+            f"{section.title}{'  ⚠' if _is_wrong(section) else ''}" for section in form.sections
+        ]
+        row = max(self._list.currentRow(), 0)
+        self._list.blockSignals(True)
+        for number, title in enumerate(titles):
+            if number < self._list.count():
+                self._list.item(number).setText(title)
+            else:
+                self._list.addItem(QListWidgetItem(title))
+        while self._list.count() > len(titles):
+            self._list.takeItem(self._list.count() - 1)
+        self._list.setCurrentRow(min(row, len(titles) - 1))
+        self._list.blockSignals(False)
+        self._show_section()
+
+    def choose(self, place: str) -> None:
+        """Show a part by its place in the file."""
+        for number, section in enumerate(self._form.sections):
+            if section.place == place:
+                self._list.setCurrentRow(number)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Show in other colours."""
+        self._theme = theme
+        for row in self._rows.values():
+            row.set_theme(theme)
+        self._say(self._error.text())
+
+    @property
+    def section(self) -> FormSection | None:
+        """Return the part at hand."""
+        row = self._list.currentRow()
+        return self._form.sections[row] if 0 <= row < len(self._form.sections) else None
+
+    def _show_section(self) -> None:
+        section = self.section
+        if section is None:
+            return
+        self._kind.setVisible(bool(section.kinds))
+        if [self._kind.itemText(at) for at in range(self._kind.count())] != list(section.kinds):
+            self._kind.clear()
+            self._kind.addItems(list(section.kinds))
+        self._kind.setCurrentIndex(self._kind.findText(section.kind))
+        self._about.setText(section.about)
+        self._about.setVisible(bool(section.about))
+        self._say(section.error)
+        monitor = section.place == _MONITOR or section.place.startswith("rail.")
+        self._remove.setVisible(monitor and section.kind not in ("", "none"))
+        paths = tuple(field.path for field in section.fields)
+        if (section.place, section.kind, paths) != self._shown:
+            self._build(section)
+            self._shown = (section.place, section.kind, paths)
+        else:
+            for field in section.fields:
+                self._rows[field.path].show_field(field)
+        self._filter()
+
+    def _build(self, section: FormSection) -> None:
+        inside = QWidget()
+        inside.setObjectName("form-fields")
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(4, 0, 10, 0)
+        column.setSpacing(2)
+        self._rows = {}
+        for field in section.fields:
+            row = FieldRow(field, self._theme)
+            row.edited.connect(self.edited)
+            row.reset.connect(self.reset)
+            column.addWidget(row)
+            self._rows[field.path] = row
+        column.addStretch(1)
+        self._scroll.setWidget(inside)
+
+    def _filter(self) -> None:
+        for row in self._rows.values():
+            row.setVisible(row.matches(self._find.text(), self._only_set.isChecked()))
+
+    def _choose_kind(self, kind: str) -> None:
+        section = self.section
+        if section is not None and kind != section.kind:
+            self.kind_chosen.emit(section.place, kind)
+
+    def _say(self, error: str) -> None:
+        self._error.setText(error)
+        self._error.setVisible(bool(error))
+        self._error.setStyleSheet(f"color: {self._theme.bad};")
+
+    def _add(self) -> None:
+        self.monitor_added.emit(self._new_kind.currentText(), self._new_rail.text().strip())
+
+    def _take_away(self) -> None:
+        section = self.section
+        if section is not None:
+            self.monitor_removed.emit(section.place)
+
+    def set_monitor_kinds(self, kinds: list[str]) -> None:
+        """Offer these kinds for another monitor."""
+        self._new_kind.clear()
+        self._new_kind.addItems(kinds)
+
+    def _lay_out(self) -> None:
+        self._new_kind = QComboBox()
+        self._new_kind.setObjectName("form-new-kind")
+        self._new_kind.setAccessibleName("Kind of another monitor")
+        self._new_rail = QLineEdit()
+        self._new_rail.setObjectName("form-new-rail")
+        self._new_rail.setAccessibleName("Name of its supply")
+        self._new_rail.setPlaceholderText("name of its supply")
+        add = QPushButton("&Add monitor")
+        add.setObjectName("form-add-monitor")
+        add.clicked.connect(self._add)
+        self._remove = QPushButton("Remove")
+        self._remove.setObjectName("form-remove-monitor")
+        self._remove.setAccessibleName("Remove this monitor")
+        self._remove.clicked.connect(self._take_away)
+        left = QVBoxLayout()
+        left.addWidget(self._list, 1)
+        for widget in (self._new_kind, self._new_rail, add):
+            widget.setFixedWidth(_LIST_PX)
+            left.addWidget(widget)
+        head = QHBoxLayout()
+        head.addWidget(self._kind)
+        head.addWidget(self._remove)
+        head.addStretch(1)
+        head.addWidget(self._find, 1)
+        right = QVBoxLayout()
+        right.addLayout(head)
+        right.addWidget(self._about)
+        right.addWidget(self._error)
+        right.addWidget(self._only_set)
+        right.addWidget(self._scroll, 1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addLayout(left)
+        row.addLayout(right, 1)
+
+
+def _is_wrong(section: FormSection) -> bool:
+    return bool(section.error) or any(field.error for field in section.fields)
+
+
+def _label(name: str, role: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    if role:
+        label.setProperty("role", role)
+    return label

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done with a bench in a thread of its own: connect, probe, supply on, prove wiring, scan.
+No Qt.
+
+Whatever it is ends by `stop`, by an error or by itself, and then the supply is off.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rig.bench.power import powered
+from rig.bench.probe import probe
+from rig.bench.scan import scan
+from rig.bench.wiring import expected, prove_wiring
+from rig.errors import Stopped
+from rig.session.session import open_bench
+from rig.stop import Stop, pause
+
+_LOOK_S = 0.1
+
+
+class Deed(StrEnum):
+    """What can be done with a bench."""
+
+    CONNECT = "connect"
+    PROBE = "probe"
+    POWER = "power"
+    PROVE = "prove"
+    SCAN = "scan"
+
+
+#: What stands above the rows of each.
+HEADINGS = {
+    Deed.CONNECT: "Connecting ...",
+    Deed.PROBE: "Probe",
+    Deed.PROVE: "Prove wiring",
+    Deed.POWER: "Supply",
+    Deed.SCAN: "What is attached",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that a link says: an event of the engine, a finding, a reading, what is due."""
+
+    link: BenchLink
+    what: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The bench is connected, or its supply on; `readings` are what the supplies are read as."""
+
+    readings: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The rows that a proof will have, by wire and rail."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The deed is over: every port is closed, every supply off; `error` is None where it ended
+    well, or because it was asked to.
+    """
+
+    error: BaseException | None
+
+
+class BenchLink:
+    """One deed with one bench; `post` is called from its thread with Told."""
+
+    def __init__(self, deed: Deed, path: Path | None, post: Callable[[Told], None]) -> None:
+        self.deed = deed
+        self.path = path
+        self._post = post
+        self.stopped = False
+        self._stop = Stop()
+        self._thread = threading.Thread(target=self._work, name=f"rig-bench-{deed}")
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Return whether it is at work, and the supply may be on."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Ask for the end; returns at once."""
+        self._stop.request()
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait for the end; return whether it came."""
+        self._thread.join(limit_s)
+        return not self._thread.is_alive()
+
+    def _tell(self, what: Any) -> None:
+        self._post(Told(self, what))
+
+    def _work(self) -> None:
+        error: BaseException | None = None
+        try:
+            self._do()
+        except Stopped:
+            self.stopped = True
+        except BaseException as failure:
+            error = failure
+        self._tell(Over(error))
+
+    def _do(self) -> None:
+        if self.deed is Deed.SCAN:
+            self._tell(scan())
+            return
+        assert self.path is not None
+        match self.deed:
+            case Deed.PROBE:
+                for finding in probe(self.path, (), (self._tell,), self._stop):
+                    self._tell(finding)
+            case Deed.PROVE:
+                self._tell(Due(tuple((str(wire), rail) for wire, rail in expected(self.path))))
+                for row in prove_wiring(self.path, (), (self._tell,), self._stop):
+                    self._tell(row)
+            case Deed.POWER:
+                with powered(self.path, (), (self._tell,), self._stop) as bench:
+                    self._tell(Ready(bench.read()))
+                    while True:
+                        pause(_LOOK_S)
+            case _:
+                with open_bench(self.path, (), (self._tell,), self._stop):
+                    self._tell(Ready({}))
+                    with self._stop.heard():
+                        while True:
+                            pause(_LOOK_S)
+
+
+def outcome(deed: Deed, error: BaseException | None, failed: bool, stopped: bool) -> str:
+    """Return what came of a deed, in a line; `stopped`: it was asked to end."""
+    if deed is Deed.SCAN:
+        return HEADINGS[deed]
+    if error is not None:
+        return f"{HEADINGS[deed].removesuffix(' ...')}: it could not go on; the supply is off"
+    if deed in (Deed.CONNECT, Deed.POWER):
+        return "Not connected; the supply is off"
+    if stopped:
+        return "Stopped; the supply is off"
+    if failed:
+        return f"{HEADINGS[deed]}: something fails; the supply is off"
+    return f"{HEADINGS[deed]}: all is well; the supply is off"

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a proof, a probe or a scan, as they appear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from gui.widgets.table import Column, Table
+from rig.bench.scan import FOUND, MISSING, ScanRow
+from rig.model.finding import Finding
+from rig.model.wiring import WireFinding
+
+_SIGNS = {True: "✓ ok", False: "✗ fails", None: "– not tested"}
+_COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… waits": "muted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: what was looked at, how it stands, what was found, the cause, what to try."""
+
+    name: str
+    sign: str
+    detail: str = ""
+    cause: str = ""
+    try_next: str = ""
+    rail: str = ""
+
+    @property
+    def colour(self) -> str:
+        """Return the name of its colour in the theme."""
+        return _COLOURS.get(self.sign, "")
+
+
+_COLUMNS = (
+    Column("", lambda row: row.sign, colour=lambda row: row.colour),
+    Column("what", lambda row: f"{row.name} of {row.rail}" if row.rail else row.name),
+    Column("found", lambda row: row.detail, colour=lambda row: _muted(row)),
+    Column("probable cause", lambda row: row.cause),
+    Column("try", lambda row: row.try_next),
+)
+
+
+class RowsView(QWidget):
+    """A table of rows, and below it the cause and what to try of the one at hand."""
+
+    def __init__(self, name: str, heading: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._heading = QLabel(heading)
+        self._heading.setProperty("role", "heading")
+        self.table = Table(_COLUMNS, name)
+        self.table.setAccessibleName(heading)
+        self.table.chosen.connect(self._explain)
+        self._why = QLabel()
+        self._why.setObjectName(f"{name}-why")
+        self._why.setTextFormat(Qt.TextFormat.PlainText)
+        self._why.setWordWrap(True)
+        self._why.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._why.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._heading)
+        column.addWidget(self.table, 1)
+        column.addWidget(self._why)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return what is shown."""
+        return self.table.rows
+
+    @property
+    def why(self) -> str:
+        """Return the cause and the hint that are shown; empty where none is."""
+        return self._why.text() if not self._why.isHidden() else ""
+
+    def begin(self, heading: str, due: Sequence[tuple[str, str]] = ()) -> None:
+        """Begin anew; rows that are due wait."""
+        self._heading.setText(heading)
+        self._why.hide()
+        self._show([Row(name, "… waits", rail=rail) for name, rail in due])
+
+    def add(self, row: Row) -> None:
+        """Show a row, in the place of the one that waited for it."""
+        rows = list(self.rows)
+        for at, each in enumerate(rows):
+            if (each.name, each.rail) == (row.name, row.rail):
+                rows[at] = row
+                break
+        else:
+            rows.append(row)
+        self._show(rows)
+        if row.sign == _SIGNS[False]:
+            self.table.choose(row)
+            self._explain(row)
+
+    def end(self, said: str) -> None:
+        """Say what came of it; what still waits was not tested."""
+        self._heading.setText(said)
+        self._show(
+            [replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row for row in self.rows]
+        )
+
+    def _show(self, rows: list[Row]) -> None:
+        self.table.set_rows(rows)
+
+    def _explain(self, row: Row) -> None:
+        parts = [row.detail]
+        parts += [f"Probable cause: {row.cause}."] if row.cause else []
+        parts += [f"Try: {row.try_next}"] if row.try_next else []
+        self._why.setText("\n".join(parts))
+        self._why.setVisible(bool(row.cause or row.try_next or len(row.detail) > 60))
+
+
+def of_finding(finding: Finding) -> Row:
+    """Return the row of a probe's finding."""
+    return Row(finding.name, _SIGNS[finding.ok], finding.detail, "", finding.try_next)
+
+
+def of_wire(found: WireFinding) -> Row:
+    """Return the row of a wire."""
+    return Row(
+        str(found.wire), _SIGNS[found.ok], found.detail, found.cause, found.try_next, found.rail
+    )
+
+
+def of_scan(found: ScanRow) -> Row:
+    """Return the row of something that is attached."""
+    ok = True if found.state == FOUND else None if found.state == MISSING else False
+    sign = {True: "✓ ok", False: "✗ fails", None: "not installed"}[ok]
+    serial = f", serial number {found.serial}" if found.serial else ""
+    detail = found.problem or f"{found.name}{serial}"
+    said = f"In the bench file: {' '.join(found.setting.split())}" if found.setting else ""
+    return Row(found.kind, sign, detail, "", found.try_next or said, found.name if serial else "")
+
+
+def _muted(row: Row) -> str:
+    return "muted" if row.sign not in (_SIGNS[True], _SIGNS[False]) else ""

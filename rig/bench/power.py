@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The supply of a bench switched on by hand, and read, with nothing else open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rig.bench import config, supply
+from rig.bench.named_monitor import open_monitor
+from rig.bench.parts import open_task
+from rig.bench.probe import close_monitor, read_supply
+from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import EnergyMonitor
+from rig.stop import Stop
+from rig.store.events import Opened, Opening, RailState, Subscriber
+
+
+class PoweredBench:
+    """A bench of which only the supply is on."""
+
+    def __init__(self, monitors: dict[str, EnergyMonitor], context: BenchContext) -> None:
+        self._monitors = monitors
+        self._context = context
+
+    def read(self) -> dict[str, str]:
+        """Return voltage and current of each rail in words; those of a simulated device that is
+        not open are what nothing draws.
+        """
+        found = {}
+        for rail, monitor in self._monitors.items():
+            if monitor.info.sync == "start":
+                found[rail] = "not read: this monitor records from the first edge of SYNC on"
+                continue
+            reading = read_supply(monitor, self._context)
+            found[rail] = (
+                "nothing could be read"
+                if reading is None
+                else supply.in_words(reading, monitor.info)
+            )
+        return found
+
+
+@contextmanager
+def powered(
+    path: Path | str,
+    overrides: Sequence[str] = (),
+    subscribers: Sequence[Subscriber] = (),
+    stop: Stop | None = None,
+) -> Iterator[PoweredBench]:
+    """Switch the supplies of a bench on; on leaving they are off, whatever happened. Raises
+    ConfigError where no monitor switches any, and what opening a monitor does.
+    """
+    stop = stop or Stop()
+
+    def tell(event: Opening | Opened | RailState) -> None:
+        stop.check()
+        for subscriber in subscribers:
+            subscriber(event)
+
+    resolved = config.load(Path(path), overrides)
+    with SupplyWatchdog() as watchdog, ExitStack() as stack, stop.heard():
+        _, context = open_task(resolved, probing=True, stop=stop)
+        monitors: dict[str, EnergyMonitor] = {}
+        for rail, choice in resolved.monitors.items():
+            tell(Opening("monitor", choice.kind, rail))
+            monitor = monitors[rail] = open_monitor(rail, choice, context)
+            stack.callback(close_monitor, rail, monitor, subscribers)
+            tell(Opened("monitor", choice.kind, monitor.info, rail))
+        switching = {rail: each for rail, each in monitors.items() if each.info.switches}
+        if not switching:
+            raise ConfigError(
+                "no monitor of this bench switches a supply",
+                path="monitor",
+                try_next="switch the device's own supply by hand",
+            )
+        real = [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
+        watchdog.watch(resolved, real)
+        for rail, monitor in switching.items():
+            monitor.power(True)
+            tell(RailState(rail, True))
+        yield PoweredBench(monitors, context)
