@@ -50,7 +50,14 @@ class Observers:
         with self._changed:
             self._traces[rail] += 1
             number = self._traces[rail]
-        return Reducer(rail, number, form, self._put, partial(self._note, f"picture of {rail}"))
+        return Reducer(
+            rail,
+            number,
+            form,
+            self._put,
+            partial(self._note, f"picture of {rail}"),
+            wanted=lambda: bool(self._observers),
+        )
 
     def close(self) -> None:
         """Hand over what waits, and end; closing twice is allowed."""

@@ -22,7 +22,7 @@ _Floats = NDArray[np.float32]
 
 
 class Reducer:
-    """Reduce what is written of one rail to blocks of columns."""
+    """Reduce what is written of one rail to blocks of columns; nothing while nobody `wanted` it."""
 
     def __init__(
         self,
@@ -31,16 +31,18 @@ class Reducer:
         form: TraceForm,
         out: Callable[[LiveBlock], None],
         failed: Callable[[Exception], None],
-        column_s: float = COLUMN_S,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         self._rail = rail
         self._trace = trace
         self._form = form
         self._out = out
         self._failed = failed
-        self._per_column = max(round(form.sample_hz * column_s), 1)
+        self._wanted = wanted
+        self._per_column = max(round(form.sample_hz * COLUMN_S), 1)
         self._column_s = self._per_column / form.sample_hz
         self._gather = max(round(_GATHER_S / self._column_s), 1)
+        self._at = 0  # samples that have come, lost ones too
         self._start = 0  # the first sample of the columns that wait
         self._power_w: _Floats = np.zeros(0, dtype=np.float32)  # of a column that is not complete
         self._columns: list[_Floats] = []  # least, mean and most as rows
@@ -54,6 +56,10 @@ class Reducer:
 
     def analog(self, current_a: _Floats, voltage_v: _Floats) -> None:
         """Take samples."""
+        self._at += len(current_a)
+        if not self._wanted():
+            self._forget()
+            return
         for at in range(0, len(current_a), _AT_ONCE):
             self._take(current_a[at : at + _AT_ONCE] * voltage_v[at : at + _AT_ONCE])
         if self._waiting >= self._gather:
@@ -61,12 +67,13 @@ class Reducer:
 
     def levels(self, at: int, packed: NDArray[np.uint8]) -> None:
         """Take levels of SYNC."""
-        if len(packed):
+        if len(packed) and self._wanted():
             self._keep(self._level_edges.feed(at, packed))
 
     def sync_voltage(self, at: int, voltage_v: _Floats) -> None:
         """Take voltages of SYNC."""
-        self._keep(self._voltage_edges.feed(at, voltage_v))
+        if self._wanted():
+            self._keep(self._voltage_edges.feed(at, voltage_v))
 
     def stamp(self, at_s: float, fall: bool) -> None:
         """Take one edge."""
@@ -76,6 +83,7 @@ class Reducer:
         """Leave out samples that were lost: no columns stand for them."""
         self._end_column()
         self._hand_over()
+        self._at += samples
         self._start += samples
         self._lost += samples
 
@@ -87,6 +95,16 @@ class Reducer:
     def failed(self, error: Exception) -> None:
         """Tell that nothing more comes."""
         self._failed(error)
+
+    def _forget(self) -> None:
+        """Begin again behind all that has come."""
+        self._start = self._at
+        self._power_w = self._power_w[:0]
+        self._columns = []
+        self._falls = []
+        self._rises = []
+        self._waiting = self._short = self._lost = 0
+        self._level_edges = LevelEdges(self._form.edge_hz)
 
     def _take(self, power_w: _Floats) -> None:
         if len(self._power_w):

@@ -94,6 +94,24 @@ def test_columns_behind_a_gap_are_where_they_belong() -> None:
     assert sum(len(block.mean_w) for block in blocks) == 21 + 10
 
 
+def test_nothing_is_reduced_while_nobody_looks() -> None:
+    looking = [True]
+    blocks: list[LiveBlock] = []
+    taking = reducer(blocks, wanted=lambda: looking[0])
+    ones = np.ones(4000, dtype=np.float32)
+    packed = np.full(125, 0xFF, dtype=np.uint8)
+    packed[60] = 0
+    for look in (True, False, True):
+        looking[0] = look
+        taking.analog(ones, ones)
+        taking.levels(0, packed)
+    taking.end()
+    starts = [round(block.start_s * HZ) for block in blocks if len(block.mean_w)]
+    assert starts == [0, 8000]
+    assert sum(len(block.mean_w) for block in blocks) == 2 * 80
+    assert blocks[-1].stop_s == pytest.approx(3 * 4000 / HZ, abs=0.0005)
+
+
 def test_slow_monitors_have_a_column_a_sample_at_once() -> None:
     blocks: list[LiveBlock] = []
     taking = reducer(blocks, TraceForm(10.0, 10.0, "none"))
