@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,17 @@ class RunForm:
                 "no bench file is chosen", try_next="open one here, or on the Bench screen"
             )
         return self.bench
+
+    def command(self) -> str:
+        """Return the command that runs the same."""
+        words = ["rig", "run", str(self.path())]
+        for override in self.overrides():
+            words += ["--set", override]
+        if self.trials is not None:
+            words += ["--trials", str(self.trials)]
+        if self.root != Path("sessions"):
+            words += ["--sessions", str(self.root)]
+        return shlex.join(words)
 
     def estimate(self) -> Estimate:
         """Return what would happen; raise RigError where it could not begin. Takes its time: the

@@ -48,6 +48,7 @@ class PlanPage(QWidget):
         self._grid.setColumnStretch(1, 1)
         self._head = _heading("What will happen")
         self._estimate: Estimate | None = None
+        self._command = ""
         self._lay_out()
 
     @property
@@ -64,15 +65,16 @@ class PlanPage(QWidget):
         """Take other colours."""
         self._theme = theme
         if self._estimate is not None:
-            self.show_estimate(self._estimate)
+            self.show_estimate(self._estimate, self._command)
 
     def show_waiting(self) -> None:
         """Say that the estimate is being made."""
         self._head.setText("What will happen ...")
 
-    def show_estimate(self, found: Estimate) -> None:
-        """Show what will happen."""
+    def show_estimate(self, found: Estimate, command: str) -> None:
+        """Show what will happen, and the command that does the same."""
         self._estimate = found
+        self._command = command
         self._head.setText("What will happen")
         self.notice.clear()
         self.table.set_rows(found.rows)
@@ -80,7 +82,7 @@ class PlanPage(QWidget):
         rows = self.table.verticalHeader().defaultSectionSize() * len(found.rows)
         self.table.setMaximumHeight(head + rows + 2 * self.table.frameWidth() + _SPARE_PX)
         self.table.show()
-        self._show_lines(plan_text.summary(found))
+        self._show_lines(plan_text.summary(found, command))
 
     def show_error(self, error: BaseException) -> None:
         """Show why it cannot begin."""

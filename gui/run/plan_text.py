@@ -38,8 +38,8 @@ def basis(row: Row) -> str:
     return "limit" if row.each.expected_s is None else "estimate"
 
 
-def summary(found: Estimate) -> list[PlanLine]:
-    """Return what will happen, line by line."""
+def summary(found: Estimate, command: str = "") -> list[PlanLine]:
+    """Return what will happen, line by line, and the command that does the same."""
     known = found.trial.expected_s is not None
     clock = " of virtual time" if found.virtual else ""
     about = "about" if known else "at least"
@@ -71,7 +71,10 @@ def summary(found: Estimate) -> list[PlanLine]:
     if found.claim:
         claimed = ", ".join(f"{name} = {value:g}" for name, value in found.claim.items())
         lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
-    return [*lines, _disk(found, known)]
+    lines.append(_disk(found, known))
+    if command:
+        lines.append(PlanLine("Command", command))
+    return lines
 
 
 def _rail(rail: Rail) -> str:

@@ -151,16 +151,18 @@ class RunRecord:
                 self._set(stage=Stage.STOPPING, doing="stopping: the step at hand is broken off")
 
     def ended(self, error: BaseException | None) -> None:
-        """Note the end of the engine: None for a session that is whole."""
+        """Note the end of the engine: None for a session that is whole. A supply is off where the
+        engine said so, and not because it has ended.
+        """
         with self._lock:
-            rails = dict.fromkeys(self._picture.rails, False)
+            if getattr(error, "supply_is_off", False):
+                self._set(rails=dict.fromkeys(self._picture.rails, False))
             if error is None:
-                self._set(stage=Stage.FINISHED, doing="", rails=rails)
+                self._set(stage=Stage.FINISHED, doing="")
             elif isinstance(error, KeyboardInterrupt):
-                self._set(stage=Stage.STOPPED, doing="", rails=rails)
+                self._set(stage=Stage.STOPPED, doing="")
             else:
-                known = self._picture.rails if _supply_in_doubt(error) else rails
-                self._set(stage=Stage.FAILED, doing="", error=error, rails=known)
+                self._set(stage=Stage.FAILED, doing="", error=error)
 
     def take(self, event: Event) -> None:
         """Take an event; quick, and never raises."""
@@ -271,9 +273,3 @@ def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:
     return tuple(
         TrialRow(number, problems.get(number, ()), None) for number in range(1, finished + 1)
     )
-
-
-def _supply_in_doubt(error: BaseException) -> bool:
-    """Return whether an error says that the supply may still be on."""
-    said = " ".join([str(error), *getattr(error, "__notes__", ())])
-    return "may still be on" in said

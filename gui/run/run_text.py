@@ -49,7 +49,7 @@ def supply(picture: Picture) -> tuple[str, str]:
     on = [rail or "supply" for rail, is_on in picture.rails.items() if is_on]
     if not on:
         return "off", ""
-    if picture.stage is Stage.FAILED:
+    if not picture.stage.busy:
         return "MAY STILL BE ON", "bad"
     return "on" if len(picture.rails) == 1 else f"on: {', '.join(on)}", "ok"
 
@@ -105,13 +105,13 @@ def so_far(picture: Picture) -> list[tuple[str, str]]:
 def outcome(picture: Picture) -> str:
     """Return what came of a run that has ended, in a sentence; empty while it goes on."""
     done = len(picture.trials)
-    trials = f"{done} finished trial{'s' * (done != 1)}"
+    trials = f"{done or 'no'} finished trial{'s' * (done != 1)}"
     kept = f"the session is kept with {trials}" if picture.folder else ""
     match picture.stage:
         case Stage.STOPPED:
             resume = f"; {kept}: Resume goes on where it stopped." if kept else "."
             return f"Stopped. {_switched(picture)}{resume}"
-        case Stage.FAILED:
+        case Stage.FAILED | Stage.FINISHED:
             return f"{_switched(picture)}{f'; {kept}' if kept else ''}."
         case _:
             return ""
@@ -123,6 +123,6 @@ def _switched(picture: Picture) -> str:
     """
     if not picture.rails:
         return "Nothing was switched on"
-    if picture.stage is Stage.FAILED and picture.powered:
+    if picture.powered:
         return "THE SUPPLY MAY STILL BE ON: switch it off by hand"
     return "The supply is off"

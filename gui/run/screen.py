@@ -212,14 +212,14 @@ class RunScreen(Screen):
         picture = flight.record.picture()
         if picture.error is not None:
             self.notice.show_error(picture.error)
-        if picture.stage is not Stage.FINISHED:
-            self._resumable = picture.folder
+        if picture.stage is not Stage.FINISHED or picture.powered:
+            self._resumable = None if picture.stage is Stage.FINISHED else picture.folder
             state = "bad" if picture.powered else "warn"
             self.outcome.say(run_text.outcome(picture), state, session=bool(picture.trials))
         self._buttons()
         if picture.folder is not None:
             self.shell.open_session(picture.folder)
-        if picture.stage is Stage.FINISHED and picture.folder is not None:
+        if picture.stage is Stage.FINISHED and not picture.powered and picture.folder is not None:
             self._judge(picture.folder)
 
     def _judge(self, folder: Path) -> None:
@@ -294,7 +294,10 @@ class RunScreen(Screen):
         value = self.plan.setup.value
         self.plan.show_waiting()
         self.shell.worker.do(
-            value.estimate, self.plan.show_estimate, self.plan.show_error, key="run-plan"
+            lambda: (value.estimate(), value.command()),
+            lambda found: self.plan.show_estimate(*found),
+            self.plan.show_error,
+            key="run-plan",
         )
 
     def _themed(self, theme: Theme) -> None:

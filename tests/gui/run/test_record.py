@@ -65,6 +65,7 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     assert record.picture().left_s == pytest.approx(58.0), "never below what is behind the step"
     assert run_text.supply(picture) == ("on", "ok")
     record.take(SessionFinished("success"))
+    record.take(RailState("", False))
     record.ended(None)
     picture = record.picture()
     assert (picture.stage, picture.share, picture.left_s) == (Stage.FINISHED, 1.0, None)
@@ -110,26 +111,36 @@ def test_stop_is_told_at_once_and_stays() -> None:
     record.stopping()
     record.take(TrialStarted(2, 7, Path("s/trial-2")))
     assert record.picture().stage is Stage.STOPPING
+    record.take(RailState("", False))
     record.ended(Stopped())
     assert record.picture().stage is Stage.STOPPED
     assert "Resume goes on" in run_text.outcome(record.picture())
 
 
-def test_a_supply_that_may_still_be_on_is_not_called_off() -> None:
+def test_a_supply_is_off_where_the_engine_said_so_and_not_because_it_has_ended() -> None:
     record = RunRecord(lambda: 0.0)
     started(record)
-    error = BenchError("the instrument is gone")
-    error.add_note("the supply may still be on: no answer")
-    record.ended(error)
+    record.ended(BenchError("the instrument is gone"))
     picture = record.picture()
     assert picture.powered
-    assert run_text.supply(picture)[1] == "bad"
+    assert run_text.supply(picture) == ("MAY STILL BE ON", "bad")
     assert "SUPPLY MAY STILL BE ON" in run_text.outcome(picture)
     other = RunRecord(lambda: 0.0)
     started(other)
+    other.take(RailState("", False))
     other.ended(BenchError("the device is gone"))
     assert not other.picture().powered
     assert run_text.outcome(other.picture()).startswith("The supply is off; the session is kept")
+
+
+def test_an_error_that_knows_the_supply_to_be_off_is_believed() -> None:
+    class KnownOffError(BenchError):
+        supply_is_off = True
+
+    record = RunRecord(lambda: 0.0)
+    started(record)
+    record.ended(KnownOffError("the instrument does not answer"))
+    assert run_text.supply(record.picture()) == ("off", "")
 
 
 def metric(

@@ -192,7 +192,9 @@ def test_a_disk_that_fills_is_a_sentence_and_the_session_is_kept(
     assert at.screen.bar.resume.isEnabled()
 
 
-def test_an_instrument_that_is_unplugged_is_a_sentence(run_at: At, tmp_path: Path) -> None:
+def test_an_instrument_that_is_unplugged_is_a_sentence(
+    run_at: At, tmp_path: Path, worlds: list[World]
+) -> None:
     bench = tmp_path / "unplugged.toml"
     bench.write_text(
         '[bench]\nname = "unplugged"\n[sut.virtual]\nload_s = 0.1\n'
@@ -206,6 +208,9 @@ def test_an_instrument_that_is_unplugged_is_a_sentence(run_at: At, tmp_path: Pat
     assert at.picture.stage is Stage.FAILED
     assert "Joulescope" in at.screen.notice.text
     assert "try:" in at.screen.notice.text
+    # It is off, but nobody can ask an instrument that is gone: so that is not claimed.
+    assert not any(world.supply_on for world in worlds)
+    assert "SUPPLY MAY STILL BE ON: switch it off by hand" in at.screen.outcome.text
     assert at.picture.folder is not None and at.picture.folder.is_dir()
     assert "session is kept" in at.screen.outcome.text
 
@@ -262,6 +267,8 @@ def test_another_scenario_and_a_claim_are_planned(run_at: At, tmp_path: Path) ->
     at.fill("run-claim", str(claim))
     at.until(lambda: at.screen.plan.setup.value.claim == claim)
     assert "claim.energy_infer=0.002" in at.screen.plan.setup.value.overrides()
+    at.until(lambda: "--set claim.energy_infer=0.002" in at.screen.plan.text)
+    assert "Claim\tenergy_infer = 0.002" in at.screen.plan.text
     box = at.screen.findChild(QComboBox, "run-scenario")
     at.qtbot.keyClicks(box, "offline")
     at.until(lambda: "offline" in at.screen.plan.text or at.screen.plan.notice.text)
