@@ -104,6 +104,7 @@ class ConnectPage(QWidget):
         buttons.addWidget(self._stop)
         scroll = QScrollArea()
         scroll.setObjectName("bench-diagram-area")
+        scroll.setAccessibleName("Wiring diagram")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self.picture)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError
@@ -37,10 +36,8 @@ from rig.trace.sync_line import SyncLine
 from rig.trace.trace import Trace, about_of, reading
 
 
-def view(path: Path, options: Options) -> Opened | None:
-    """Open a closed file in place; raises DataError and ConfigError, as a conversion would. None
-    for a file of double precision: the library has no statistics of its index.
-    """
+def view(path: Path, options: Options) -> Opened:
+    """Open a closed file in place; raises DataError and ConfigError, as a conversion would."""
     if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
@@ -50,8 +47,6 @@ def view(path: Path, options: Options) -> Opened | None:
         source = source_of(reader, options)
         chosen = choose(reader, source, options)
         current = chosen.current
-        if any(row.data_type == pyjls.DataType.F64 for row in (current, chosen.voltage) if row):
-            return None
         rate_hz = options.rate_hz or float(current.sample_rate)
         chosen.notes.extend(doubts_of(reader, current, path.name, options.rate_hz))
         first, last = overlap(chosen)
