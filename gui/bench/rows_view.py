@@ -10,9 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.widgets.table import Column, Table
+from rig.bench.probe import about
 from rig.bench.scan import FOUND, MISSING, ScanRow
+from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
+from rig.store.events import Opened
 
 _SIGNS = {True: "✓ ok", False: "✗ fails", None: "– not tested"}
 _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… waits": "muted"}
@@ -82,6 +86,10 @@ class RowsView(QWidget):
         self._why.hide()
         self._show([Row(name, "… waits", rail=rail) for name, rail in due])
 
+    def say(self, heading: str) -> None:
+        """Show another heading over the same rows."""
+        self._heading.setText(heading)
+
     def add(self, row: Row) -> None:
         """Show a row, in the place of the one that waited for it."""
         rows = list(self.rows)
@@ -124,6 +132,17 @@ def of_wire(found: WireFinding) -> Row:
     return Row(
         str(found.wire), _SIGNS[found.ok], found.detail, found.cause, found.try_next, found.rail
     )
+
+
+def of_part(opened: Opened) -> Row:
+    """Return the row of a part that was opened."""
+    info = opened.info
+    if isinstance(info, SutInfo):
+        return Row("device", _SIGNS[True], about(info))
+    assert isinstance(info, MonitorInfo)
+    serial = f", serial number {info.serial}" if info.serial else ""
+    said = f"{info.name}{serial}, {info.sample_hz:g} samples per second, SYNC by {info.sync}"
+    return Row("monitor", _SIGNS[True], said, rail=opened.rail)
 
 
 def of_scan(found: ScanRow) -> Row:

@@ -27,6 +27,7 @@ from rig.bench.scan import EMPTY, ScanRow, is_empty
 from rig.errors import ConfigError
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
+from rig.store.events import Opened
 
 #: The engine lets go of instruments within this time when the window is closed.
 _CLOSE_S = 10.0
@@ -284,6 +285,9 @@ class BenchScreen(Screen):
             case Finding():
                 self._failed = self._failed or not what.ok
                 rows.add(rows_view.of_finding(what))
+            case Opened() if item.link.deed in (Deed.CONNECT, Deed.POWER):
+                if what.info is not None:
+                    rows.add(rows_view.of_part(what))
             case Ready():
                 self._ready(what)
             case list():
@@ -299,7 +303,7 @@ class BenchScreen(Screen):
         assert self._link is not None
         connected = self._link.deed is Deed.CONNECT
         said = "Connected; the supply is on" if connected else "The supply is on"
-        self.connect_page.rows.begin(said)
+        self.connect_page.rows.say(said)
         for rail, text in ready.readings.items():
             self.connect_page.rows.add(rows_view.Row("supply", "✓ ok", text, rail=rail))
 

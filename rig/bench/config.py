@@ -128,7 +128,11 @@ def tree_of(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name} is not TOML", evidence=str(error)) from error
+        raise ConfigError(
+            f"{name} is not TOML",
+            evidence=str(error),
+            try_next="texts in quotes, tables in brackets; the line before may lack its end",
+        ) from error
 
 
 def _override(tree: dict[str, Any], override: str) -> list[str]:

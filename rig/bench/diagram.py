@@ -11,7 +11,7 @@ from rig.bench.config import Choice, Config
 from rig.interfaces.plugin_classes import Simulates, Wires
 from rig.model.wiring import Connection, Pin, WireName
 
-_TITLES = {"feed": "supply", "io manager": "IO manager"}
+_TITLES = {"feed": "Supply", "io manager": "IO manager"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     for key in dict.fromkeys(used):
         if key not in {part.key for part in parts}:
             role, _, rail = key.partition(":")
-            parts.append(Part(key, _TITLES.get(role, role), rail))
+            subtitle = rail or ("feeds the device" if role == "feed" else "stamps edges")
+            parts.append(Part(key, _TITLES.get(role, role), subtitle))
     return Diagram(tuple(parts), tuple(wires), tuple(_notes(resolved, wires)))
 
 

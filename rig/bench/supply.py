@@ -127,8 +127,12 @@ def in_words(reading: Reading, info: MonitorInfo) -> str:
     # What stands in for a voltage is none.
     if not info.reads_voltage and not info.switches:
         return quantity(reading.power_w, "W")
-    volts = f"{quantity(reading.voltage_v, 'V')}{'' if info.reads_voltage else ' as it was set'}"
-    return f"{volts}, {quantity(reading.current_a, 'A')}"
+    return f"{in_volts(reading, info)}, {quantity(reading.current_a, 'A')}"
+
+
+def in_volts(reading: Reading, info: MonitorInfo) -> str:
+    """Return the voltage, and whether it was measured."""
+    return f"{quantity(reading.voltage_v, 'V')}{'' if info.reads_voltage else ' as it was set'}"
 
 
 def _still(ranges: tuple[Range, ...], value: float, samples: float) -> float:

@@ -9,6 +9,7 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.model.wiring import Talk, WireFinding, WireName
+from rig.trace.edges import SWING_V
 from rig.trace.trace import Trace
 
 #: A digital line that is low for more than this share of a burst rests low.
@@ -89,7 +90,7 @@ def level_row(trace: Trace, levels: Levels, info: MonitorInfo, rail: str) -> Wir
     least, mean, most = levels
     if trace.sync == "voltage":
         said = f"{least:.2f} V to {most:.2f} V"
-        if len(trace.falls_s) or mean > (least + most) / 2 > 0:
+        if len(trace.falls_s) or most >= SWING_V:
             return WireFinding(wire, True, said, rail=rail)
     elif most > 0:
         return WireFinding(wire, True, f"high for {mean:.1%} of the time", rail=rail)

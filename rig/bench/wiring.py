@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.bench import config, plugins, supply
@@ -128,7 +128,9 @@ class _Proof:
             if monitor.info.switches:
                 found = supply_off("", monitor, context)
                 cause = "" if found.ok else "another cable feeds the device"
-                yield _row(WireName.SECOND_SUPPLY, rail, found, cause)
+                row = _row(WireName.SECOND_SUPPLY, rail, found, cause)
+                blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
+                yield replace(row, ok=None) if blind and row.ok else row
 
         def power_on() -> None:
             for rail, monitor in monitors.items():
@@ -220,7 +222,11 @@ class _Proof:
                     "measure the voltage at the device's own pins; the right way round?",
                     rail,
                 )
+            elif not info.reads_voltage:
+                why = f"{supply.in_volts(reading, info)}; the current is judged below"
+                yield WireFinding(WireName.SUPPLY, None, why, rail=rail)
             else:
+                said = supply.in_volts(reading, info)
                 yield WireFinding(WireName.SUPPLY, True, said, rail=rail)
 
 

@@ -5,7 +5,10 @@ the supply is off whatever happens.
 
 from __future__ import annotations
 
+import os
+import pty
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -324,6 +327,31 @@ def test_escape_stops_a_proof_and_what_was_not_tested_says_so(
     QTest.keyClick(bench.screen, Qt.Key.Key_Escape)
     bench.over()
     assert not bench.supply_on
+
+
+def test_closing_while_connecting_ends_soon_and_the_supply_is_off(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """A device that never answers is waited for; the window is not."""
+    ours, theirs = pty.openpty()
+    path = tmp_path / "silent.toml"
+    head, _, rest = NULL.partition("[sut.virtual]")
+    line = f'[sut.uart]\nport = "{os.ttyname(theirs)}"\ntimeout_s = 60.0\n'
+    _, monitor, tail = rest.partition("[monitor")
+    path.write_text(f"{head}{line}\n{monitor}{tail}", encoding="utf-8")
+    try:
+        bench.load(path)
+        bench.click("bench-connect")
+        bench.until(lambda: bench.supply_on)
+        link = bench.screen._link
+        assert link is not None
+        began_s = time.monotonic()
+        bench.window.close()
+        assert not link.alive
+        assert time.monotonic() - began_s < 3.0
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_an_error_of_the_bench_is_said_in_the_screen(bench: Bench, tmp_path: Path) -> None:

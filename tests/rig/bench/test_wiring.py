@@ -101,6 +101,42 @@ def test_of_the_uart_the_row_that_fails_is_the_wire_that_is_broken(
 
 
 @pytest.mark.posix
+@pytest.mark.parametrize(
+    ("bench", "untested"),
+    [
+        ("posix-asc-joulescope", set()),
+        (
+            "posix-asc-lpm01a",
+            {WireName.SECOND_SUPPLY, WireName.SUPPLY, WireName.LEVEL, WireName.POLARITY},
+        ),
+        ("posix-asc-n6705", set()),
+    ],
+)
+def test_every_wire_is_whole_on_each_simulated_instrument_that_can_see_it(
+    bench: str, untested: set[WireName]
+) -> None:
+    rows = proof(BENCHES / f"{bench}.toml")
+    assert broken(rows) is None
+    assert {row.wire for row in rows if row.ok is None} == untested
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("bench", "fault", "wire"),
+    [
+        ("joulescope", "monitor.joulescope.reference=external", WireName.LEVEL),
+        ("n6705", "monitor.keysight_n6705.simulator.sync_high_v=0.2", WireName.LEVEL),
+    ],
+)
+def test_instruments_tell_a_level_that_they_cannot_see(
+    bench: str, fault: str, wire: WireName
+) -> None:
+    failed = broken(proof(BENCHES / f"posix-asc-{bench}.toml", fault))
+    assert failed is not None
+    assert failed.wire is wire
+
+
+@pytest.mark.posix
 def test_a_device_that_hears_is_told_from_one_that_does_not(posix_null: Path) -> None:
     deaf = "sut.posix.timeout_s=0.7"
     said = broken(proof(posix_null, deaf, "sut.posix.faults.wire=tx"))
