@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gui.run.console_log import ConsoleLog
-from gui.run.frame import Floats, Frame
+from gui.run.frame import Frame, spread
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from rig.bench import config
@@ -126,26 +125,14 @@ class Flight:
         picture = self.recent.picture(span_s, columns, rail)
         if picture is None or not len(picture.mean_w):
             return None
-        stop_s = picture.stop_s
-        start_s = stop_s - span_s
-        width = min(columns, max(round(span_s / picture.column_s), 1))
-        # Where less than the span is there, the picture is empty on its left.
-        places = np.floor((picture.times_s - start_s) / span_s * width).astype(np.int64)
-        inside = (places >= 0) & (places < width)
-        places = places[inside]
-
-        def spread(values: NDArray[np.float32]) -> Floats:
-            row = np.full(width, np.nan)
-            row[places] = values[inside]
-            return row
-
+        least_w, mean_w, most_w = spread(picture, span_s, columns)
         age_s = self.recent.newest_age_s
         return Frame(
-            start_s,
-            stop_s,
-            spread(picture.least_w),
-            spread(picture.mean_w),
-            spread(picture.most_w),
+            picture.stop_s - span_s,
+            picture.stop_s,
+            least_w,
+            mean_w,
+            most_w,
             falls_s=picture.falls_s,
             rises_s=picture.rises_s,
             strip=self.phases.strip(),

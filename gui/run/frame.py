@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.run.phases import NO_STRIP, Strip
+from rig.live.recent import LivePicture
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint32]
@@ -66,6 +67,33 @@ def empty_frame(columns: int, span_s: float) -> Frame:
     """Return a frame without anything."""
     nothing = np.full(columns, np.nan)
     return Frame(0.0, span_s, nothing, nothing, nothing)
+
+
+def spread(picture: LivePicture, span_s: float, columns: int) -> tuple[Floats, Floats, Floats]:
+    """Return least, mean and most of the newest `span_s` in at most so many columns of pixels; what
+    falls on one of them is put together. Where less than the span is there, the left is empty.
+    """
+    width = min(columns, max(round(span_s / picture.column_s), 1))
+    start_s = picture.stop_s - span_s
+    places = np.floor((picture.times_s - start_s) / span_s * width).astype(np.int64)
+    inside = (places >= 0) & (places < width)
+    places = places[inside]
+    rows = [np.full(width, np.nan) for _ in range(3)]
+    if not len(places):
+        return rows[0], rows[1], rows[2]
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    least, mean, most = (
+        values[inside].astype(np.float64)
+        for values in (picture.least_w, picture.mean_w, picture.most_w)
+    )
+    known = np.isfinite(mean)
+    counts = np.add.reduceat(known, starts, dtype=np.float64)
+    sums = np.add.reduceat(np.where(known, mean, 0.0), starts)
+    at = places[starts]
+    rows[0][at] = np.fmin.reduceat(least, starts)
+    rows[1][at] = np.divide(sums, counts, out=np.full(len(at), np.nan), where=counts > 0)
+    rows[2][at] = np.fmax.reduceat(most, starts)
+    return rows[0], rows[1], rows[2]
 
 
 def rows_of(values: Floats, bottom: float, top: float, height: int) -> NDArray[np.int32]:

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainterPath, QPixmap, QPolygonF
-from PySide6.QtWidgets import QGraphicsPolygonItem, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPixmap, QPolygonF
+from PySide6.QtWidgets import (
+    QGraphicsPolygonItem,
+    QLabel,
+    QStyleOptionGraphicsItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.theme import Theme
 from rig.api.drawing import merged, nearest
@@ -153,9 +159,8 @@ class PictureView(QWidget):
     def _area(self, area: Area, panel: Panel) -> QGraphicsPolygonItem:
         x = np.clip(area.x, *_reach(panel.x))
         y = np.clip(area.y, *_reach(panel.y))
-        item = QGraphicsPolygonItem(
-            QPolygonF([QPointF(float(at), float(up)) for at, up in zip(x, y, strict=True)])
-        )
+        kind = _Hatched if area.hatched else QGraphicsPolygonItem
+        item = kind(QPolygonF([QPointF(float(at), float(up)) for at, up in zip(x, y, strict=True)]))
         item.setPen(pyqtgraph.mkPen(None))
         if area.fill is not None:
             item.setBrush(self._shade(area.fill))
@@ -236,6 +241,25 @@ def _axis(axis: DrawnAxis, side: str, theme: Theme) -> Any:
     if axis.label:
         item.setLabel(axis.label)
     return item
+
+
+class _Hatched(QGraphicsPolygonItem):
+    """A shape with stripes over its fill, of one width at every zoom."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        """Paint the shape, then the stripes."""
+        super().paint(painter, option, widget)
+        stripes = QBrush(self.pen().color(), Qt.BrushStyle.BDiagPattern)
+        back, invertible = painter.worldTransform().inverted()
+        if invertible:
+            stripes.setTransform(back)
+            painter.setBrush(stripes)
+            painter.drawPolygon(self.polygon())
 
 
 class _Ticks(pyqtgraph.AxisItem):  # type: ignore[misc]

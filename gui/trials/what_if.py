@@ -53,10 +53,7 @@ class WhatIfView(QWidget):
         self.entry.setObjectName("trials-claim")
         self.entry.setAccessibleName("Claimed value")
         self.entry.setKeyboardTracking(False)
-        # Without buttons at all a style sheet leaves no room for the text.
-        self.entry.setStyleSheet(
-            "QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: 0; }"
-        )
+        self.entry.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.entry.setToolTip("A value, or the arrow keys for thousandths of the mean")
         self.entry.setRange(-1e12, 1e12)
         self.entry.setMinimumWidth(150)

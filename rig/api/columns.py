@@ -41,6 +41,9 @@ class Columns:
     moves, and reach a little over both ends. A signal is None where it is not known (yet): power
     before the trace is prepared, current and voltage of a file of power alone. `known` is the share
     of each column's samples that are known; None where the file's own index does not say.
+
+    Until a file of another program is prepared, columns beside samples that are no numbers may lack
+    an extreme in very long stretches: its index loses it there.
     """
 
     start_s: Array

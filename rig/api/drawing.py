@@ -90,6 +90,8 @@ def merged(curves: Sequence[Curve]) -> list[Curve]:
     """
     looks: dict[tuple[object, ...], list[Curve]] = {}
     for curve in curves:
+        if not (np.isfinite(curve.x) & np.isfinite(curve.y)).any():
+            continue
         look = (
             curve.line,
             curve.width,

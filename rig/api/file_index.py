@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 #: Of so many columns in which samples are lost the rest is looked up, where time is short.
 _QUICK = 50
+#: So many entries of the first level are looked up in a file that says nothing of its gaps.
+_ENTRIES = 100_000
 #: Columns of pyjls's statistics.
 _MEAN = 0
 _LEAST = 2
@@ -91,19 +93,51 @@ def _track(
     first, last = int(whole[0]), int(whole[-1]) + 1
     if (int(bounds[first]) + at) % units[0] == 0 and step % units[0] == 0:
         begin = int(bounds[first]) + at
-        found[first:last] = reader.fsr_statistics(signal, begin, step, last - first)[:, _ROW]
+        width = step // units[0]
+        if trace.layout.cleaned is not None and (last - first) * width <= _ENTRIES:
+            # Where samples are no numbers, only the first level says all of the others.
+            rows = reader.fsr_statistics(signal, begin, units[0], (last - first) * width)[:, _ROW]
+            found[first:last] = _of_entries(rows.reshape(last - first, width, 3))
+        else:
+            found[first:last] = reader.fsr_statistics(signal, begin, step, last - first)[:, _ROW]
     else:
         last = first
-    doubtful = dict.fromkeys([*range(first), *range(last, len(widths))])
-    for gap in trace.gaps:
-        low = max(int(np.searchsorted(bounds, gap.start, side="right")) - 1, 0)
-        high = int(np.searchsorted(bounds, gap.stop, side="left"))
-        doubtful |= dict.fromkeys(range(low, min(high, len(widths))))
-    gaps = [Gap(gap.start + at, gap.stop + at, gap.cause) for gap in joined(trace.gaps)]
+    gaps = joined(trace.gaps)
+    lost = _lost(gaps, bounds)
+    found[lost == widths] = np.nan
+    partly = np.flatnonzero((lost > 0) & (lost < widths)).tolist()
+    doubtful = dict.fromkeys([*range(first), *range(last, len(widths)), *partly])
+    gaps = [Gap(gap.start + at, gap.stop + at, gap.cause) for gap in gaps]
     for place in list(doubtful)[:most]:
         ends = int(bounds[place]) + at, int(bounds[place + 1]) + at
         found[place] = _column(reader, signal, units, *ends, gaps)
     return found
+
+
+def _of_entries(rows: NDArray[np.float64]) -> Array:
+    """Return least, mean and most of columns of entries; those without a number do not count."""
+    known = np.isfinite(rows).all(axis=2)
+    count = np.count_nonzero(known, axis=1)
+    total = np.where(known, rows[:, :, 1], 0.0).sum(axis=1)
+    mean = np.divide(total, count, out=np.full(len(rows), np.nan), where=count > 0)
+    return np.column_stack(
+        [np.fmin.reduce(rows[:, :, 0], axis=1), mean, np.fmax.reduce(rows[:, :, 2], axis=1)]
+    )
+
+
+def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many samples of each column lie in gaps, which are in order and do not touch."""
+    starts = np.array([gap.start for gap in gaps], dtype=np.int64)
+    lengths = np.array([gap.stop - gap.start for gap in gaps], dtype=np.int64)
+    before = np.concatenate([[0], np.cumsum(lengths)])
+    place = np.searchsorted(starts, bounds, side="right")
+    # Of the last gap that begins before a border, what of it lies before the border.
+    last = np.maximum(place - 1, 0)
+    until = before[place]
+    if len(gaps):
+        until = until - np.maximum(starts[last] + lengths[last] - bounds, 0) * (place > 0)
+    lost: NDArray[np.int64] = np.diff(until)
+    return lost
 
 
 def _overlapping(reader: Any, signal: int, places: Array) -> Array:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError
@@ -36,8 +37,10 @@ from rig.trace.sync_line import SyncLine
 from rig.trace.trace import Trace, about_of, reading
 
 
-def view(path: Path, options: Options) -> Opened:
-    """Open a closed file in place; raises DataError and ConfigError, as a conversion would."""
+def view(path: Path, options: Options) -> Opened | None:
+    """Open a closed file in place; raises DataError and ConfigError, as a conversion would. None
+    for a file of double precision: the library has no statistics of its index.
+    """
     if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
@@ -47,6 +50,8 @@ def view(path: Path, options: Options) -> Opened:
         source = source_of(reader, options)
         chosen = choose(reader, source, options)
         current = chosen.current
+        if any(row.data_type == pyjls.DataType.F64 for row in (current, chosen.voltage) if row):
+            return None
         rate_hz = options.rate_hz or float(current.sample_rate)
         chosen.notes.extend(doubts_of(reader, current, path.name, options.rate_hz))
         first, last = overlap(chosen)

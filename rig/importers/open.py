@@ -57,7 +57,10 @@ def open_any(
         own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
     if not (own and about.get("sample_hz")):
         if lazily and readable == path:
-            return jls2_view.view(path, options)
+            viewed = jls2_view.view(path, options)
+            if viewed is not None:
+                return viewed
+            require_convertible(path)
         converted = jls2.convert(readable, scratch, options, original=path)
         return replace(converted, notes=(*notes, *converted.notes))
     if options != Options():

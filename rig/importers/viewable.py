@@ -47,7 +47,8 @@ def require_convertible(path: Path) -> None:
     if size_b > _MOST_CONVERTED_B:
         raise DataError(
             f"{path} is too large to be converted for a look at it",
-            evidence=f"it has {_gigabytes(size_b)}; only JLS of version 2 is looked at in place",
+            evidence=f"it has {_gigabytes(size_b)}; in place only JLS of version 2 in single "
+            "precision is looked at",
             try_next="a part of it, or export it as JLS version 2 from the program it is of",
         )
 

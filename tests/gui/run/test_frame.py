@@ -13,11 +13,14 @@ from gui.run.frame import (
     phase_row,
     raster,
     rows_of,
+    spread,
     sync_raster,
     wide_phases,
 )
 from gui.run.phases import UNKNOWN, PhaseTrack
 from gui.run.scale import Ceiling, round_up, tick_texts, ticks
+from rig.live.block import COLUMN_S, LiveBlock
+from rig.live.recent import Recent
 from rig.model.completion import END, IDLE, Completion, Mark
 
 ENVELOPE = 0x11
@@ -37,6 +40,36 @@ def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most() -> 
     assert image[8, 1] == MEAN
     assert image[10, 0] == MEAN
     assert (image[:9, 0] == 0).all()
+
+
+@pytest.mark.parametrize("share", [0.13, 0.5, 0.74, 1.0, 2.0])
+@pytest.mark.parametrize("columns", [50, 333, 924])
+def test_no_dip_is_lost_however_much_of_the_span_is_there(share: float, columns: int) -> None:
+    span_s = 5.0
+    recent = Recent(60.0)
+    count = round(share * span_s / COLUMN_S)
+    level = np.full(count, 0.04, dtype=np.float32)
+    dips = np.arange(40, count, 126)
+    least = level.copy()
+    least[dips] = 0.012
+    most = level.copy()
+    most[dips[dips + 20 < count] + 20] = 0.09
+    recent.add(LiveBlock("", 0.0, COLUMN_S, least, level, most, np.zeros(0), np.zeros(0), 0))
+    picture = recent.picture(span_s, columns, "")
+    assert picture is not None
+    low, mean, high = spread(picture, span_s, columns)
+    assert len(mean) <= columns
+    seen = np.isfinite(mean)
+    assert mean[seen] == pytest.approx(0.04)
+    # In the picture: those that are in its columns, each in one of pixels.
+    shown = dips[dips * COLUMN_S >= picture.start_s]
+    pixels = (shown * COLUMN_S - (picture.stop_s - span_s)) / span_s * len(mean)
+    for pixel in pixels:
+        near = low[max(int(pixel) - 1, 0) : int(pixel) + 2]
+        assert np.nanmin(near) == pytest.approx(0.012), "a dip is gone"
+    assert np.nanmax(high) == pytest.approx(0.09)
+    if share < 1.0:
+        assert np.isnan(mean[: int((1 - share) * len(mean)) - 2]).all()
 
 
 def test_what_is_not_known_is_not_drawn() -> None:

@@ -138,6 +138,7 @@ def test_curves_of_one_look_are_one_with_gaps_between() -> None:
     for start in (0, 10):
         axes.plot([start, start + 1], [1, 2], color=SERIES[0])
     axes.plot([5, 6], [1, 2], color=SERIES[1])
+    axes.plot([], [], "o", color=SERIES[2])
     first, second = merged(of(figure).panels[0].curves)
     assert np.array_equal(first.x, [0, 1, np.nan, 10, 11], equal_nan=True)
     assert list(second.x) == [5, 6]

@@ -81,7 +81,9 @@ def test_in_place_is_the_same_as_converted(
         path, current_at=current_at, voltage_at=voltage_at, lost=lost, times=times, long=SHORT
     )
     converted = jls2.convert(path, tmp_path / "scratch", Options(), path)
-    here, there = jls2_view.view(path, Options()).trace, converted.trace
+    viewed = jls2_view.view(path, Options())
+    assert viewed is not None
+    here, there = viewed.trace, converted.trace
     assert (here.length, here.sample_hz, here.edge_hz) == (
         there.length,
         there.sample_hz,
@@ -124,6 +126,18 @@ def test_no_spike_is_lost_in_place(tmp_path: Path, prepared: bool, kinds: dict[s
                 assert (band.least[:-1] <= low).all() and (band.most[:-1] >= high).all()
 
 
+def test_no_spike_beside_lost_samples_is_lost(tmp_path: Path) -> None:
+    whole = joulescope(tmp_path / "js.jls", lost=(LONG // 2 + 100, LONG // 2 + 400))
+    with rig.open_trace(tmp_path / "js.jls") as trace:
+        for count in (100, 500, 1100):
+            columns = trace.columns(0.0, trace.duration_s, count)
+            assert columns.current is not None
+            at = np.round(columns.start_s * HZ).astype(int)
+            high = np.fmax.reduceat(whole["current"], at)
+            assert (columns.current.most >= high).all()
+            assert np.nanmax(columns.current.most) == np.float32(0.5)
+
+
 def test_a_look_copies_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()
@@ -134,6 +148,16 @@ def test_a_look_copies_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         trace.statistics(0, 1)
         trace.edges()
         assert sum(file.stat().st_size for file in scratch.rglob("*") if file.is_file()) == 0
+
+
+def test_double_precision_is_converted(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).normal(1.0, 0.1, LONG)
+    file = Jls(tmp_path / "x.jls", {"current": ("f64", HZ, "A", 1), "voltage": ("f64", HZ, "V", 1)})
+    file.put("current", 0, values).put("voltage", 0, values).close()
+    with rig.open_trace(tmp_path / "x.jls") as trace:
+        columns = trace.columns(count=500)
+        assert columns.current is not None
+        assert np.nanmax(columns.current.most) == np.float32(values.max())
 
 
 def test_lost_samples_are_known_once_all_are_read(tmp_path: Path) -> None:
