@@ -18,6 +18,7 @@ import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -270,8 +271,13 @@ def _choice(
     return Choice(kind, _absolute(settings, folder, from_here))
 
 
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind, include_extras=True)
+
+
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
-    hints = typing.get_type_hints(type(settings), include_extras=True)
+    hints = _hints(type(settings))
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from rig.interfaces.monitor import EnergyMonitor
@@ -41,12 +42,17 @@ def class_faults(section: str, kind: Any) -> list[str]:
     """Return what a class lacks that a section of a bench file needs before an instance is open."""
     if not isinstance(kind, type):
         return [f"it is {kind!r:.60}, no class"]
+    return list(_class_faults(section, kind))
+
+
+@cache  # a bench file is read when it is opened, when its session is derived, and when checked
+def _class_faults(section: str, kind: type) -> tuple[str, ...]:
     contract, hooks, _ = CONTRACTS[section]
     faults = [*_settings_faults(kind), *_faults(kind, contract, bound=True)]
     for hook in hooks:
         if any(hasattr(kind, name) for name in _methods(hook)):
             faults += _faults(kind, hook, bound=True)
-    return faults
+    return tuple(faults)
 
 
 def instance_faults(section: str, kind: type) -> list[str]:

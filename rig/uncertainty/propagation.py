@@ -136,19 +136,24 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         if by is None:
             return window
         energy_j = None if window.energy_j is None else window.energy_j + by.energy_j
-        return replace(window, latency_s=window.latency_s + by.latency_s, energy_j=energy_j)
+        latency_s = window.latency_s + by.latency_s
+        # As dataclasses.replace, in a third of its time: every window moves with every component.
+        return Window(
+            window.phase, window.start_s, window.stop_s, latency_s, energy_j, window.effects
+        )
 
     def moved(sample: Sample) -> Sample:
+        windows = tuple(map(move, sample.windows))
         hop = sample.hop
+        if hop is None and not sample.crossings:  # of most samples: other fields are as they were
+            return replace(sample, windows=windows)
         if hop is not None:
             hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
         crossings = tuple(
             replace(crossing, window=crossing.window and move(crossing.window))
             for crossing in sample.crossings
         )
-        return replace(
-            sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings
-        )
+        return replace(sample, windows=windows, hop=hop, crossings=crossings)
 
     parts: dict[str, Any] = {}
     if "samples" in groups:
