@@ -277,7 +277,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
-    hints = _hints(type(settings))
+    hints = _hints(settings.__class__)
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
