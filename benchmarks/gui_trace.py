@@ -2,7 +2,7 @@
 """The trace screen: CPU time of a frame while panning and zooming at every zoom, of the first
 picture of a large file, and of 16 240 windows against 20.
 
-Run it: `.venv/bin/python benchmarks/gui_trace.py [--samples N] [--big]`; 1e8 samples by default,
+Run it: `.venv/bin/python benchmarks/gui_trace.py [--samples N | --big] [--first]`; 1e8 by default,
 1e9 with --big (8 GB of disk). Offscreen, painted in software, 1400 x 900. A frame is everything
 that the process does from the change of the view until its picture is painted, reading in the
 background thread included. The peer is pyqtgraph's own PlotDataItem with automatic downsampling by
@@ -52,6 +52,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--samples", type=int, default=100_000_000)
     options.add_argument("--big", action="store_true", help="1e9 samples")
+    options.add_argument("--first", action="store_true", help="the first picture, no more")
     chosen = options.parse_args()
     samples = 1_000_000_000 if chosen.big else chosen.samples
     missed = []
@@ -64,8 +65,11 @@ def main() -> int:
         window.show()
         first_s, first_cpu_s = first_picture(application, window, path)
         print(f"{samples:.0e} samples: first picture {first_s:.2f} s, {first_cpu_s:.2f} s of CPU")
-        if first_s > FIRST_S:
-            missed.append(f"first picture {first_s:.2f} s > {FIRST_S} s")
+        if first_cpu_s > FIRST_S:
+            missed.append(f"first picture {first_cpu_s:.2f} s of CPU > {FIRST_S} s")
+        if chosen.first:
+            window.close()
+            return concluded(missed)
         screen: Any = window.screen_named("trace")
         began_s = time.perf_counter()
         until(application, screen.idle, 900.0)
@@ -92,6 +96,11 @@ def main() -> int:
         if many > WINDOWS_RATIO * few:
             missed.append(f"16 240 windows cost {many / few:.2f} times what 20 do")
         window.close()
+    return concluded(missed)
+
+
+def concluded(missed: list[str]) -> int:
+    """Say which aims are missed; return the exit code."""
     for miss in missed:
         print(f"MISSED: {miss}")
     return 1 if missed else 0

@@ -5,6 +5,7 @@ background thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from gui.trace.band_layout import BandSpans
 from rig.annotations import Annotations
+from rig.api.overlay import Overlay, overlay
 from rig.api.session import Session, SessionProblem, open_session
 from rig.api.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
+from rig.api.statistics import Stopped
 from rig.api.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
 from rig.store.segments import segments
@@ -97,7 +100,13 @@ def open_subject(
                 try_next="run it again, or resume it: rig resume",
             )
         number = trials[0] if trial is None else trial
-        chosen = (rails[0] if rails else "") if rail is None or rail not in rails else rail
+        if not rails:
+            raise DataError(
+                f"{path} has no traces",
+                evidence="its bench has no energy monitor",
+                try_next="the trials screen has its latencies; a bench with a monitor has traces",
+            )
+        chosen = rails[0] if rail is None or rail not in rails else rail
         trace = session.trace(number, chosen, segment)
         count = len(segments(folder.trial(number)))
         return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
@@ -107,6 +116,14 @@ def open_subject(
         return _subject(path, trace, None, 0, "", 1, (), (), 1)
     trace.close()
     return open_subject(place.session, place.trial, place.rail, place.segment)
+
+
+def overlaid(
+    session: Session, trials: Sequence[int], step: int, rail: str, stopped: Stopped
+) -> Overlay:
+    """Lay trials over each other; those without windows, as one that was cut off, are left out."""
+    kept = [trial for trial in trials if len(session.spans(trial, rail))]
+    return overlay(session, kept, step, rail, stopped=stopped)
 
 
 def _subject(

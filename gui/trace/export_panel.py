@@ -93,6 +93,9 @@ class ExportPanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Estimate what changed while the panel was hidden."""
         super().showEvent(event)
+        if self._state is not None:
+            chosen = self._state.selection is not None
+            self.what.setCurrentText("Selection" if chosen else "Visible span")
         self._estimate()
 
     def export(self) -> None:

@@ -23,7 +23,7 @@ AXIS_PX = 26.0
 SPACE_PX = 6.0
 #: A tick every so many pixels at most.
 _TICK_PX = 42.0
-TIME_TICK_PX = 120.0
+TIME_TICK_PX = 95.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
 from gui.theme import Theme
+from gui.trace.engine import overlaid
 from gui.trace.pictures import Does
 from gui.trace.plain_plot import PlainPlot
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
-from rig.api.overlay import Overlay, overlay
+from rig.api.overlay import Overlay
 from rig.cli.terminal import visible
 from rig.units import quantity
 
@@ -150,7 +151,7 @@ class OverlayView(QWidget):
         trials, step, rail = state.subject.trials, self.step.value(), state.subject.rail
         self._remark.setText("...")
         self._task.start(
-            lambda stopped: overlay(session, trials, step, rail, stopped=stopped),
+            lambda stopped: overlaid(session, trials, step, rail, stopped),
             self._show,
             self._failed,
         )
@@ -176,7 +177,12 @@ class OverlayView(QWidget):
             plot.line(0.0, self.theme.marker, dashed=True)
             plot.fit()
         self.table.set_rows(found.trials)
-        self._remark.setText(visible(found.remark) or "no trial stands out in this step")
+        shown = {one.trial for one in found.trials}
+        state = self._state
+        missing = [] if state is None else [t for t in state.subject.trials if t not in shown]
+        said = [found.remark or "no trial stands out in this step"]
+        said += [f"trial {trial} has no windows" for trial in missing]
+        self._remark.setText(visible("; ".join(said)))
 
     def _button(self, name: str, text: str, accessible: str, by: int) -> QPushButton:
         button = QPushButton(text)

@@ -96,6 +96,11 @@ class PlotStack(QWidget):
         return self._late.isActive()
 
     @property
+    def painted_bands(self) -> int:
+        """Return how many bands the newest frame has, of those that share a pixel one."""
+        return self._bands.count
+
+    @property
     def pixels(self) -> int:
         """Return how many columns the lanes are wide."""
         return max(int(self.lanes.time.width()), 2)

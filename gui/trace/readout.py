@@ -25,7 +25,7 @@ class Line:
 def lines(found: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
     return tuple(
-        Line(name, tuple(_digits(value, unit, 4) for value in _values(one)))
+        Line(name, tuple(_digits(value, unit) for value in _values(one)))
         for name, unit, one in _signals(found)
     )
 

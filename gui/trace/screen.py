@@ -62,6 +62,7 @@ class TraceScreen(Screen):
         self._export_worker = Worker(self, "rig-trace-export")
         self._closing = False
         self._sized = False
+        self._prepared = False
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
         self.notice = Notice()
@@ -204,7 +205,8 @@ class TraceScreen(Screen):
         trace = subject.trace
         show = self.notice.show_error
         worker = self._pictures_worker
-        self._pictures = Pictures(worker, trace, self.stack.refresh, show)
+        self._pictures = Pictures(worker, trace, lambda: self._pictured(subject), show)
+        self._prepared = False
         whole = Pictures(worker, trace, self.overview.refresh, show, key="trace-overview")
         self.header.set_subject(subject)
         self.stack.set_state(state, self._pictures)
@@ -220,10 +222,16 @@ class TraceScreen(Screen):
         )
         state.listen(self._changed)
         self._changed("snap")
-        self._prepare(subject)
         if span is not None:
             state.choose(Stretch(*span, "chosen"))
             state.set_view(state.view.on(*span, margin=0.15))
+
+    def _pictured(self, subject: Subject) -> None:
+        """Show the picture that came; behind the first one the whole trace is read."""
+        self.stack.refresh()
+        if not self._prepared:
+            self._prepared = True
+            self._prepare(subject)
 
     def _prepare(self, subject: Subject) -> None:
         """Read the whole trace once, so that pictures have power and are quick at every zoom."""
@@ -349,7 +357,6 @@ class TraceScreen(Screen):
         column.setSpacing(2)
         column.addWidget(self.overview)
         column.addWidget(self.stack, 1)
-        column.addWidget(self.statistics)
         self.tabs.setObjectName("trace-tabs")
         self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
         self.tabs.setUsesScrollButtons(True)
@@ -379,4 +386,5 @@ class TraceScreen(Screen):
         layout.addWidget(self.header)
         layout.addWidget(self.notice)
         layout.addWidget(split, 1)
+        layout.addWidget(self.statistics)
         self.setFocusProxy(self.stack)

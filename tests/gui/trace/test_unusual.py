@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace screen with what is unusual: gaps, sixteen thousand windows, random keys and clicks."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rig.trace.writer import TraceWriter
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.trace.screen import TraceScreen
+    from gui.window import MainWindow
+
+_HZ = 100_000.0
+
+
+@pytest.fixture
+def with_gap(tmp_path: Path) -> Path:
+    """A trace of a second of which 10 ms are lost."""
+    rates = {"sample_hz": _HZ, "edge_hz": _HZ}
+    with TraceWriter(tmp_path, **rates, source="test", serial="0", about={}) as writer:
+        for count in (40_000, 59_000):
+            writer.analog(np.full(count, 0.01, np.float32), np.full(count, 3.3, np.float32))
+            writer.sync(np.arange(count) % 1000 >= 50)
+            if count == 40_000:
+                writer.skip(1000, "the cable was loose")
+    return tmp_path / "trace.jls"
+
+
+def test_a_gap_is_listed_and_a_click_zooms_to_it(
+    window: MainWindow, qtbot: QtBot, with_gap: Path
+) -> None:
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QColor
+
+    window.shell.open_trace(with_gap)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
+    assert "(1)" in screen.tabs.tabText(screen.tabs.indexOf(screen.problems))
+    assert screen.statistics.view.lost == 1000
+    assert screen.statistics.visible_box.headline["lost"].text() == "1 000"
+    screen.problems.table.selectRow(0)
+    qtbot.waitUntil(screen.idle, timeout=10_000)
+    view = screen.state.view
+    assert view.start_s < 0.40 < 0.41 < view.stop_s
+    assert view.span_s < 0.1
+    assert "the cable was loose" in screen.problems.findChild(object, "problem-text").text()
+    # Without the tint of what is chosen.
+    qtbot.keyClick(screen.stack, Qt.Key.Key_Escape)
+    image = screen.stack.grab().toImage()
+    lane = screen.stack.lanes.signals["voltage"]
+    inside = {
+        image.pixel(int(screen.stack.x_of(0.405)) + dx, int(lane.top()) + 12 + dy)
+        for dx in range(8)
+        for dy in range(8)
+    }
+    assert QColor(screen.stack.theme.bad).rgb() in inside
+
+
+def test_thousands_of_windows_are_few_things_to_paint(screen: TraceScreen) -> None:
+    from gui.trace.band_layout import BandSpans
+
+    state = screen.state
+    assert state is not None
+    starts = np.linspace(0, state.view.duration_s, 16_240, endpoint=False)
+    bands = BandSpans.of(starts, starts + 1e-5, np.arange(16_240) % 3)
+    names = ("infer",) * 16_240
+    state.subject = dataclasses.replace(state.subject, bands=bands, band_names=names)
+    screen.stack.repaint()
+    assert screen.stack.painted_bands <= 2 * screen.stack.width()
+
+
+_KEYS = (
+    *("S", "D", "F", "N", "Z", "X", "L", "1", "2", "3", "Left", "Right", "Up", "Down"),
+    *("Plus", "Minus", "Home", "Delete", "Escape", "Question"),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_keys_and_clicks_do_no_harm(screen: TraceScreen, qtbot: QtBot, seed: int) -> None:
+    from PySide6.QtCore import QPoint, Qt
+
+    state = screen.state
+    assert state is not None
+    chosen = random.Random(seed)
+    threads = threading.active_count()
+    kinds = Qt.KeyboardModifier
+    for _ in range(60):
+        what = chosen.random()
+        place = QPoint(
+            chosen.randrange(screen.stack.width()), chosen.randrange(screen.stack.height())
+        )
+        if what < 0.6:
+            held = chosen.choice([kinds.NoModifier, kinds.ShiftModifier])
+            key = getattr(Qt.Key, f"Key_{chosen.choice(_KEYS)}")
+            qtbot.keyClick(screen.stack, key, held)
+        elif what < 0.7:
+            qtbot.keyClick(screen.stack, Qt.Key.Key_Z, kinds.ControlModifier)
+        elif what < 0.9:
+            qtbot.mousePress(screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place)
+            qtbot.mouseMove(screen.stack, place + QPoint(chosen.randrange(-200, 200), 0))
+            qtbot.mouseRelease(screen.stack, Qt.MouseButton.LeftButton)
+        elif what < 0.95:
+            qtbot.mouseDClick(screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place)
+        else:
+            screen.tabs.setCurrentIndex(chosen.randrange(screen.tabs.count()))
+    qtbot.waitUntil(screen.idle, timeout=20_000)
+    assert 0 <= state.view.start_s < state.view.stop_s <= state.view.duration_s
+    assert threading.active_count() == threads
+    assert screen.notice.text == ""
