@@ -99,8 +99,11 @@ def opened(root: Path, device: str, wire: Callable[[str, bytes], None]) -> Itera
 
     kind = getattr(contexts, "BenchContext", None) or contexts.Table  # its name in older checkouts
     context: Any = kind(folder=root, reference=lambda payload: payload[:64])
-    # A checkout's context is frozen, and what changes is in its state, or it is not frozen.
-    getattr(context, "state", context).wire = wire
+    if hasattr(context, "listen"):
+        context.listen(wire)
+    else:
+        # An older checkout's context is frozen, and what changes is in its state, or it is not.
+        getattr(context, "state", context).wire = wire
     context.world.supply_on = True
     sut: Any
     if device == "posix":

@@ -100,7 +100,9 @@ class TimeLeft:
         """Return which part of the session is done, by time where that is known, else by steps."""
         if self.finished >= self.trials:
             return 1.0
-        weights = [(group, self._weight(group)) for group in self._groups.values()]
+        groups = self._groups.values()
+        timed = all(group.next_s is not None for group in groups if group.due)
+        weights = [(group, (group.next_s or 0.0) if timed else 1.0) for group in groups]
         trial = sum(group.due * weight for group, weight in weights)
         done = sum(min(group.done, group.due) * weight for group, weight in weights)
         return (self.finished + (done / trial if trial else 0.0)) / self.trials
@@ -124,9 +126,3 @@ class TimeLeft:
             if running is not None and running.left:
                 total_s -= min(max(now_s - begun_s, 0.0), running.next_s or 0.0)
         return max(total_s, 0.0)
-
-    def _weight(self, group: _Group) -> float:
-        known_s = [each.next_s for each in self._groups.values() if each.due]
-        if any(seconds is None for seconds in known_s):
-            return 1.0
-        return group.next_s or 0.0

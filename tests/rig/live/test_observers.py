@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 
 from rig.live.block import LiveBlock
 from rig.live.observers import Observers
+from rig.live.recent import Recent
 from rig.trace.tap import Tap, TraceForm
 
 FORM = TraceForm(1000.0, 1000.0, "none")
@@ -97,3 +99,43 @@ def test_an_observer_that_never_returns_does_not_hold_the_end() -> None:
     observers.close()
     assert time.monotonic() - began_s < 30
     holding.set()
+
+
+def test_an_hour_of_samples_takes_no_more_memory_than_a_minute() -> None:
+    recent = Recent(10.0)
+    came = 0
+    passed = threading.Semaphore(0)
+
+    def count(block: LiveBlock) -> None:
+        nonlocal came
+        recent(block)
+        came += len(block.mean_w)
+        passed.release()
+
+    observers = Observers((count,))
+    tap = observers.tap("", TraceForm(10_000.0, 10_000.0, "digital"))
+    second = np.ones(10_000, dtype=np.float32)
+    levels = np.full(1250, 0xFF, dtype=np.uint8)
+    levels[5] = 0
+
+    def live(begin: int, stop: int) -> None:
+        for at in range(begin, stop):
+            tap.levels(at * 10_000, levels)
+            tap.analog(second, second)
+            passed.acquire()
+
+    live(0, 60)
+    tracemalloc.start()
+    try:
+        live(60, 120)
+        minute_b, _ = tracemalloc.get_traced_memory()
+        live(120, 3600)
+        hour_b, most_b = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    observers.close()
+    assert came == 3600 * 2000 and not observers.left_out
+    assert hour_b - minute_b < 50_000
+    assert most_b < 1_000_000
+    picture = recent.picture(10.0, 1000)
+    assert picture is not None and len(picture.falls_s) == 10
