@@ -16,8 +16,10 @@ RANGES = st.lists(st.floats(1e-6, 1.0), max_size=4, unique=True).map(sorted)
 
 def by_hand(current: np.ndarray, voltage: np.ndarray, inner: list[float]) -> np.ndarray:
     sums = np.zeros((3, len(inner) + 1))
+    # An end belongs to its range also where the nearest number of single precision is larger.
+    ends = [max(end, float(np.float32(end))) for end in inner]
     for amperes, volts in zip(current.tolist(), voltage.tolist(), strict=True):
-        place = next((k for k, end in enumerate(inner) if abs(amperes) <= end), len(inner))
+        place = next((k for k, end in enumerate(ends) if abs(amperes) <= end), len(inner))
         sums[:, place] += (amperes * volts, amperes, volts)
     return sums
 
