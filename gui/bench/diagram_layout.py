@@ -16,6 +16,7 @@ _PIN = 26.0
 _GAP = 26.0
 _LEAST_LANE = 16.0
 _MARGIN = 12.0
+_WIDEST_GAP = 260.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) ->
     ]
     least = [max((count + 2) * _LEAST_LANE, 70.0) for count in lanes]
     spare = max(width - 2 * _MARGIN - sum(widths) - sum(least), 0.0)
-    each = min(spare / len(least), 160.0) if least else 0.0
+    each = min(spare / len(least), _WIDEST_GAP) if least else 0.0
     gaps = [gap + each for gap in least]
     lefts = [_MARGIN]
     for number, gap in enumerate(gaps):

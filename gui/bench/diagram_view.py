@@ -45,6 +45,11 @@ class DiagramView(QWidget):
         self._layout: Layout | None = None
         self._found: dict[tuple[str, str], bool] = {}
 
+    @property
+    def drawn(self) -> Diagram | None:
+        """Return what is shown."""
+        return self._drawn
+
     def set_theme(self, theme: Theme) -> None:
         """Paint in other colours."""
         self._theme = theme

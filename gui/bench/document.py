@@ -12,19 +12,23 @@ from rig.bench.config import Config
 from rig.bench.diagram import Diagram, diagram
 from rig.bench.editing import BenchText, TextProblem
 from rig.bench.forms import Form, form_of
+from rig.bench.wiring import due
 from rig.errors import ConfigError, RigError
 from rig.shipped import shipped
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says: `resolved` and `picture` are None where it is no bench file."""
+    """What a text says: `resolved` and `picture` are None where it is no bench file; `due` are the
+    rows of a proof of its wiring.
+    """
 
     text: str
     form: Form
     problem: TextProblem | None
     resolved: Config | None
     picture: Diagram | None
+    due: tuple[tuple[str, str], ...] = ()
 
 
 def read_text(text: str, folder: Path) -> Reading:
@@ -36,7 +40,8 @@ def read_text(text: str, folder: Path) -> Reading:
         return Reading(text, form, problem, None, None)
     resolved = config.parsed(text, folder)
     try:
-        return Reading(text, form, None, resolved, diagram(resolved))
+        rows = tuple((str(wire), rail) for wire, rail in due(resolved))
+        return Reading(text, form, None, resolved, diagram(resolved), rows)
     except ConfigError as error:
         return Reading(text, form, TextProblem(error, None), None, None)
 

@@ -17,6 +17,7 @@ from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
 from rig.store.events import Opened
+from rig.units import quantity
 
 _SIGNS = {True: "✓ ok", False: "✗ fails", None: "– not tested"}
 _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… waits": "muted"}
@@ -141,7 +142,7 @@ def of_part(opened: Opened) -> Row:
         return Row("device", _SIGNS[True], about(info))
     assert isinstance(info, MonitorInfo)
     serial = f", serial number {info.serial}" if info.serial else ""
-    said = f"{info.name}{serial}, {info.sample_hz:g} samples per second, SYNC by {info.sync}"
+    said = f"{info.name}{serial}, {quantity(info.sample_hz, 'Hz')}, SYNC by {info.sync}"
     return Row("monitor", _SIGNS[True], said, rail=opened.rail)
 
 

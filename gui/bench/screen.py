@@ -57,6 +57,7 @@ class BenchScreen(Screen):
         self._failed = False
         self._wanted: Deed | None = None
         self._saving = False
+        self._proved: tuple[tuple[str, str], ...] | None = None
         self.choose = ChoosePage()
         self.connect_page = ConnectPage(shell.theme)
         self.settings = SettingsPage(shell.theme)
@@ -73,6 +74,9 @@ class BenchScreen(Screen):
 
     def enter(self) -> None:
         """Look at what was open last, and whether the file was changed meanwhile."""
+        self._look_at_recent()
+
+    def _look_at_recent(self) -> None:
         recent = [path for path in self.shell.memory.recent if path.suffix == ".toml"]
         self.shell.worker.do(
             lambda: [path for path in recent if path.exists()],
@@ -127,6 +131,7 @@ class BenchScreen(Screen):
         if path is None:
             self.show_page("files")
             return
+        self._look_at_recent()
         if self._file is not None and path == self._file.path:
             return
         self.stop()
@@ -138,6 +143,7 @@ class BenchScreen(Screen):
         self.notice.clear()
         self._file = file
         self._reading = None
+        self._proved = None  # what was found, was found of another bench
         self.settings.load(file.text)
         self.bar.offer_name(file.path, is_example(file.path))
         self._read()
@@ -161,7 +167,11 @@ class BenchScreen(Screen):
         if self._link is None:
             self._cards = Cards.of(reading.resolved) if reading.resolved is not None else Cards()
             self._show_cards()
-            self.connect_page.set_diagram(reading.picture)
+            # A comment that is typed takes away nothing of what was found.
+            if reading.picture != self.connect_page.picture.drawn or self._proved != reading.due:
+                self._proved = reading.due
+                self.connect_page.set_diagram(reading.picture)
+                self.connect_page.rows.begin("Wires to prove", reading.due)
         simulated = any(card.simulated for card in self._cards.by_key.values())
         self.bar.labels.set_labels(["SIMULATED"] if simulated else [])
         self._show_state()

@@ -63,7 +63,11 @@ def prove_wiring(
 
 def expected(path: Path | str, overrides: Sequence[str] = ()) -> list[tuple[WireName, str]]:
     """Return the rows of a proof of this bench, by wire and rail; raises ConfigError."""
-    resolved = config.load(Path(path), overrides)
+    return due(config.load(Path(path), overrides))
+
+
+def due(resolved: config.Config) -> list[tuple[WireName, str]]:
+    """Return the rows of a proof of a bench, by wire and rail."""
     talks = isinstance(plugins.find("sut", resolved.sut.kind), Talks)
     rails = list(resolved.monitors)
     rows = [(WireName.SECOND_SUPPLY, rail) for rail in rails]
@@ -88,7 +92,7 @@ class _Proof:
 
     def rows(self) -> Generator[WireFinding, None, None]:
         resolved = config.load(self.path, self.overrides)
-        due = expected(self.path, self.overrides)
+        rows = due(resolved)
         told: set[tuple[WireName, str]] = set()
         reason = ""
         with SupplyWatchdog() as watchdog, ExitStack() as stack:
@@ -107,7 +111,7 @@ class _Proof:
                 if row.ok is False:
                     reason = row.title
                     break
-        for wire, rail in due:
+        for wire, rail in rows:
             if (wire, rail) not in told:
                 why = f"not tested: {reason} comes first" if reason else "nothing to test here"
                 yield WireFinding(wire, None, why, rail=rail)

@@ -162,7 +162,7 @@ def test_on_a_broken_bench_the_row_of_the_broken_wire_fails_with_its_cause(
     assert "SYNC pin to the monitor's input is open" in page.rows.why
     (wire,) = (
         wire
-        for wire in page.picture._drawn.wires  # type: ignore[union-attr]
+        for wire in page.picture.drawn.wires  # type: ignore[union-attr]
         if wire.connection.name == "SYNC seen"
     )
     assert page.picture.colour_of(wire) == bench.window.shell.theme.bad
