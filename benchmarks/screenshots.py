@@ -49,7 +49,9 @@ def main(words: list[str]) -> int:
     application = QApplication.instance() or QApplication(["screenshots"])
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        studio = Studio(Path(scratch), options.out, "dark" if options.dark else "light")
+        place = Path(scratch) / "lab"
+        place.mkdir()
+        studio = Studio(place, options.out, "dark" if options.dark else "light")
         try:
             for name, picture in studio.pictures().items():
                 if not options.only or name in options.only:
@@ -129,10 +131,14 @@ class Studio:
     def _bench(self) -> None:
         self.window.shell.set_bench(self.bench)
         self.window.go("bench")
+        screen = self.window.screen_named("bench")
         self.settle()
-        if self.window.findChild(QPushButton, "bench-prove") is not None:
-            self.click("bench-prove")
-            self.settle(2.0)
+        self.click("bench-prove")
+        begun = time.monotonic()
+        while time.monotonic() - begun < _LONGEST_S:
+            QTest.qWait(100)
+            if not screen.busy:  # type: ignore[attr-defined]
+                break
 
     def _plan(self) -> None:
         self.window.shell.set_bench(self.bench)
