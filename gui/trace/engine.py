@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 #: Colour of spans that do not count; phases have 0 and more.
 WARM_UP_COLOUR = -1
 IDLE_COLOUR = -2
+#: Fewer are no picture.
+_LEAST_SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,14 @@ def _subject(
     rails: tuple[str, ...],
     segment_count: int,
 ) -> Subject:
+    if trace.duration_s * trace.sample_hz < _LEAST_SAMPLES:
+        said = "; ".join(trace.notes)
+        trace.close()
+        raise DataError(
+            f"{path} has no samples to show",
+            evidence=said or "it was closed before its first samples were written",
+            try_next="another copy; of a session that was cut off rig check says what is left",
+        )
     spans = trace.spans
     gaps = trace.gaps
     gaps_s = np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.float64).reshape(-1, 2)

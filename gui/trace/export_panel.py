@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bridge import Bridge
-from gui.trace.picture_file import free_path
+from gui.trace.picture_file import folder_for, free_path
 from gui.trace.pictures import Does
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
@@ -47,6 +47,11 @@ class ExportPanel(QWidget):
         self.path = QLineEdit()
         self.path.setObjectName("export-path")
         self.path.setAccessibleName("File to write")
+        self.picture = QLineEdit()
+        self.picture.setObjectName("export-picture")
+        self.picture.setAccessibleName("File of the picture")
+        self.save_picture = QPushButton("Save the picture (P)")
+        self.save_picture.setObjectName("export-picture-save")
         self.size_text = QLabel()
         self.size_text.setObjectName("export-size")
         self.size_text.setTextFormat(Qt.TextFormat.PlainText)
@@ -82,7 +87,11 @@ class ExportPanel(QWidget):
         subject = state.subject
         trial = f"-trial-{subject.trial}" if subject.trial else ""
         stem = subject.title.removesuffix(subject.path.suffix) if not trial else subject.title
-        self.path.setText(str(free_path(Path.cwd() / f"{stem}{trial}-part.{self._form}")))
+        folder = folder_for(subject.path)
+        self.picture.setText(str(free_path(folder / f"{stem}{trial}.png")))
+        self.path.setText(
+            str(free_path(folder_for(subject.path) / f"{stem}{trial}-part.{self._form}"))
+        )
         self._estimate()
 
     def stop(self) -> None:
@@ -208,6 +217,14 @@ class ExportPanel(QWidget):
         layout.addLayout(row)
         layout.addWidget(self.progress)
         layout.addWidget(self.notice)
+        pictured = QFormLayout()
+        pictured.addRow("Picture", self.picture)
+        hint = QLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
+        hint.setWordWrap(True)
+        layout.addSpacing(16)
+        layout.addLayout(pictured)
+        layout.addWidget(hint)
+        layout.addWidget(self.save_picture, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(1)
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from gui.theme import Theme
 from gui.trace.engine import Subject
+from gui.trace.legend import Legend
 from gui.widgets.labels import Labels
 from rig.cli.terminal import visible
 from rig.units import quantity
@@ -19,9 +21,10 @@ class Header(QWidget):
 
     chosen = Signal(int, str, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-header")
+        self.legend = Legend(theme)
         self._title = QLabel("No trace is open")
         self._title.setObjectName("trace-title")
         self._title.setTextFormat(Qt.TextFormat.PlainText)
@@ -66,6 +69,7 @@ class Header(QWidget):
         trace = subject.trace
         self._title.setText(visible(subject.title))
         self._labels.set_labels(subject.labels)
+        self.legend.set_phases(subject.phases, set(subject.bands.colour.tolist()))
         facts = [quantity(trace.duration_s, "s"), f"at {quantity(trace.sample_hz, 'Hz')}"]
         if not trace.has_sync:
             facts.append("no SYNC")
@@ -124,6 +128,8 @@ class Header(QWidget):
             first.addWidget(combo)
         second = QHBoxLayout()
         second.addLayout(self._tools)
+        second.addSpacing(12)
+        second.addWidget(self.legend)
         second.addStretch(1)
         second.addWidget(self.readout)
         layout = QVBoxLayout(self)

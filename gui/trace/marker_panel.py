@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
 
 from gui.trace import entry
 from gui.trace.markers import Mark, Part
+from gui.trace.rows import Rows
 from gui.trace.state import Topic, TraceState, mark_text
 from gui.widgets.notice import Notice
-from gui.widgets.table import Column, Table
+from gui.widgets.table import Column
 from rig.units import quantity
 
 
@@ -56,7 +57,7 @@ class MarkerPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("trace-markers")
         self._state: TraceState | None = None
-        self.table = Table(COLUMNS, "marker-table")
+        self.table = Rows(COLUMNS, "marker-table")
         self.table.setAccessibleName("Markers")
         self.notice = Notice()
         self.label = self._field("marker-label", "Label of the marker", self._set_label)

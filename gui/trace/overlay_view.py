@@ -11,10 +11,11 @@ from gui.theme import Theme
 from gui.trace.engine import overlaid
 from gui.trace.pictures import Does
 from gui.trace.plain_plot import PlainPlot
+from gui.trace.rows import Rows
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
-from gui.widgets.table import Column, Table
+from gui.widgets.table import Column
 from rig.api.overlay import Overlay
 from rig.cli.terminal import visible
 from rig.units import quantity
@@ -56,7 +57,7 @@ class OverlayView(QWidget):
         self.power = PlainPlot("overlay-power", "Power of each trial", theme)
         self.difference = PlainPlot("overlay-difference", "Differences between the trials", theme)
         self.difference.link_x(self.power)
-        self.table = Table(COLUMNS, "overlay-table")
+        self.table = Rows(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = QLabel()
         self._remark.setObjectName("overlay-remark")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QSize
@@ -34,6 +35,12 @@ def save(widget: QWidget, path: Path) -> None:
             f"the picture cannot be written to {path}",
             try_next="another folder; the picture is on the clipboard",
         )
+
+
+def folder_for(subject_path: Path) -> Path:
+    """Return where files of a trace or session are written to: beside it, or else at home."""
+    beside = subject_path.absolute().parent
+    return beside if os.access(beside, os.W_OK) else Path.home()
 
 
 def free_path(path: Path) -> Path:

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.trace.engine import Subject
+from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
-from gui.widgets.table import Column, Table
+from gui.widgets.table import Column
 from rig.cli.terminal import visible
 from rig.units import quantity
 
@@ -83,7 +84,7 @@ class ProblemsPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-problems")
-        self.table = Table(COLUMNS, "problem-table")
+        self.table = Rows(COLUMNS, "problem-table")
         self.table.setAccessibleName("Problems of the trial")
         self._text = QLabel()
         self._text.setObjectName("problem-text")

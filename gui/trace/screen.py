@@ -66,7 +66,7 @@ class TraceScreen(Screen):
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
         self.notice = Notice()
-        self.header = Header(self)
+        self.header = Header(shell.theme, self)
         self.overview = Overview(shell.theme)
         self.stack = InteractiveStack(shell.theme)
         self.statistics = StatisticsPanel()
@@ -96,6 +96,7 @@ class TraceScreen(Screen):
         self.tools = Tools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.header.chosen.connect(self._choose)
+        self.export.save_picture.clicked.connect(lambda _: self.save_picture())
         shell.themes.changed.connect(self._set_theme)
 
     # What is shown.
@@ -318,12 +319,10 @@ class TraceScreen(Screen):
         )
 
     def save_picture(self) -> None:
-        """Save the picture in the folder at hand under a name of its own, and copy it."""
+        """Save the picture as the export panel names it, and copy it; no file is overwritten."""
         if self.state is None:
             return
-        subject = self.state.subject
-        name = f"{subject.title}-trial-{subject.trial}" if subject.trial else subject.title
-        path = free_path(Path.cwd() / f"{name}.png")
+        path = free_path(Path(self.export.picture.text().strip()).expanduser())
         try:
             picture_file.save(self.stack, path)
         except RigError as error:
@@ -347,6 +346,7 @@ class TraceScreen(Screen):
     def _set_theme(self, theme: Theme) -> None:
         self.stack.set_theme(theme)
         self.overview.set_theme(theme)
+        self.header.legend.set_theme(theme)
         for part in (self.edge, self.overlay, self.distribution):
             part.set_theme(theme)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
-from gui.widgets.table import Column, Table
+from gui.widgets.table import Column
 from rig.api.spans import TrialSpan
 from rig.units import quantity
 
@@ -54,21 +54,13 @@ COLUMNS = (
 )
 
 
-class _WindowRows(Table):
-    """The table; it says when the mouse leaves it."""
-
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
-        super().leaveEvent(event)
-        self.hovered.emit(None)
-
-
 class WindowTable(QWidget):
     """The windows of a trial."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-windows")
-        self.table = _WindowRows(COLUMNS, "window-table")
+        self.table = Rows(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")
         self._none = QLabel("This trace has no windows: it is of no session.")
         self._none.setWordWrap(True)

@@ -151,6 +151,19 @@ def test_keys_place_select_move_undo_and_delete_markers(screen: TraceScreen, qtb
     assert [mark.number for mark in state.markers.marks] == [2]
 
 
+def test_letters_are_keys_of_the_screen_also_in_a_table(screen: TraceScreen, qtbot: QtBot) -> None:
+    from PySide6.QtCore import Qt
+
+    state = screen.state
+    assert state is not None
+    screen.windows.table.selectRow(3)
+    screen.windows.table.setFocus()
+    qtbot.keyClick(screen.windows.table, Qt.Key.Key_D)
+    mark = state.markers.chosen
+    assert mark is not None
+    assert mark.span[0] == state.subject.spans[3].start_s
+
+
 def test_keys_zoom_pan_and_show_all(screen: TraceScreen, qtbot: QtBot) -> None:
     state = screen.state
     assert state is not None

@@ -117,3 +117,17 @@ def test_random_keys_and_clicks_do_no_harm(screen: TraceScreen, qtbot: QtBot, se
     assert 0 <= state.view.start_s < state.view.stop_s <= state.view.duration_s
     assert threading.active_count() == threads
     assert screen.notice.text == ""
+
+
+def test_a_trace_without_samples_is_a_notice_in_the_place_of_plots(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    rates = {"sample_hz": _HZ, "edge_hz": _HZ}
+    with TraceWriter(tmp_path, **rates, source="test", serial="0", about={}) as writer:
+        writer.analog(np.full(1, 0.01, np.float32), np.full(1, 3.3, np.float32))
+    window.shell.open_trace(tmp_path / "trace.jls")
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: bool(screen.notice.text), timeout=10_000)
+    assert "no samples to show" in screen.notice.text
+    assert "try:" in screen.notice.text
+    assert screen.state is None

@@ -170,19 +170,25 @@ def test_annotations_are_saved_beside_the_trace_and_come_back(
     assert screen.state.markers.marks[0].label == "wake-up"
 
 
-def test_a_picture_is_saved(
-    screen: TraceScreen, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_is_saved(screen: TraceScreen, qtbot: QtBot, tmp_path: Path) -> None:
     from PySide6.QtGui import QGuiApplication, QImage
 
-    monkeypatch.chdir(tmp_path)
-    _key(qtbot, screen, "P")
-    [path] = tmp_path.glob("*.png")
+    screen.export.picture.setText(str(tmp_path / "shot.png"))
+    for _ in range(2):
+        _key(qtbot, screen, "P")
+    assert {path.name for path in tmp_path.iterdir()} == {"shot.png", "shot-2.png"}
+    path = tmp_path / "shot.png"
     image = QImage(str(path))
     assert image.width() >= screen.stack.width()
     assert not QGuiApplication.clipboard().pixmap().isNull()
     colours = {image.pixel(x, image.height() // 2) for x in range(0, image.width(), 3)}
     assert len(colours) > 3
+    screen.export.picture.setText(str(tmp_path / "shot.svg"))
+    _key(qtbot, screen, "P")
+    assert "<svg" in (tmp_path / "shot.svg").read_text("utf-8")[:2000]
+    screen.export.picture.setText(str(tmp_path / "nowhere" / "shot.png"))
+    _key(qtbot, screen, "P")
+    assert "try:" in screen.notice.text
 
 
 def test_no_spike_is_lost_at_any_zoom(screen: TraceScreen, qtbot: QtBot) -> None:
