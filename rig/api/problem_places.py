@@ -8,7 +8,7 @@ before have places too.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +43,13 @@ class ProblemPlace:
 def place_of(
     detail: str,
     rates_hz: Mapping[str, float],
-    spans: Spans | None,
+    spans_of: Callable[[str], Spans | None],
     ticks: Sequence[int],
     base: Timebase | None,
 ) -> ProblemPlace:
     """Return the place that a problem's evidence names; `rates_hz` are the rails' sampling rates,
-    `ticks` those of all marks of the trial, and `base` its time base.
+    `spans_of` gives the spans in the time of a rail, `ticks` are those of all marks of the trial,
+    and `base` is its time base.
     """
     segment = 1
     if found := _SEGMENT.match(detail):
@@ -68,7 +69,7 @@ def place_of(
         times_s = (int(samples[1]) / rate_hz, int(samples[2]) / rate_hz) if rate_hz else None
     elif step is not None and segment == 1:
         phase = _PHASE.search(detail)
-        times_s = _of_step(spans, step, phase[1] if phase else "")
+        times_s = _of_step(spans_of(rail), step, phase[1] if phase else "")
     elif (mark := _MARK.search(detail)) and base is not None and segment == 1:
         at = int(mark[1]) - 1
         times_s = (base.seconds(ticks[at]),) * 2 if at < len(ticks) else None

@@ -260,18 +260,22 @@ class Session:
         monitors = self.results.provenance.monitors
         rates_hz = {name: float(info.sample_hz) for name, info in monitors.items()}
         bases = [row.timebase for row in self.results.trials if row.number == trial]
-        spans = None
         ticks: list[int] = []
         with suppress(RigError, OSError):
-            spans = self.spans(trial)
             ticks = [
                 mark.tick
                 for steps in counted(self._folder.trial(trial))
                 for done in steps
                 for mark in done.completion.marks
             ]
+
+        def spans_of(rail: str) -> Spans | None:
+            with suppress(RigError, OSError):
+                return self.spans(trial, rail)
+            return None
+
         base = bases[0] if bases else None
-        return lambda detail: place_of(detail, rates_hz, spans, ticks, base)
+        return lambda detail: place_of(detail, rates_hz, spans_of, ticks, base)
 
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""

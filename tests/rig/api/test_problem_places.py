@@ -100,25 +100,31 @@ def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
     rates_hz = {"core": 1000.0, "io": 500.0}
     span = next(span for span in spans if span.phase == "infer" and span.kind == "sample")
     detail = f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us; more is needed"
-    found = place_of(detail, rates_hz, spans, (), None)
+    found = place_of(detail, rates_hz, lambda _: spans, (), None)
     assert (found.start_s, found.stop_s, found.step) == (span.start_s, span.stop_s, span.step)
     found = place_of(
         f"segment 2: io: 3 of 4 windows, first infer of step {span.step} "
         "(samples 500 to 600: lost)",
         rates_hz,
-        spans,
+        lambda _: spans,
         (),
         None,
     )
     assert (found.rail, found.segment, found.start_s, found.stop_s) == ("io", 2, 1.0, 1.2)
     found = place_of(
-        f"step {span.step} has marks that are not due (1 such steps)", {"": 1.0}, spans, (), None
+        f"step {span.step} has marks that are not due (1 such steps)",
+        {"": 1.0},
+        lambda _: spans,
+        (),
+        None,
     )
     assert found.start_s is not None and found.start_s < span.start_s < span.stop_s == found.stop_s
     base = Timebase.nominal(0, 1e6)
     found = place_of(
-        "mark 3 has tick 5, less than the one before, 9: did", {}, None, [1, 9, 5], base
+        "mark 3 has tick 5, less than the one before, 9: did", {}, lambda _: None, [1, 9, 5], base
     )
     assert found.start_s == base.seconds(5)
-    found = place_of("the monitor sees device time stretched 1.1 times", {"": 1.0}, spans, (), base)
+    found = place_of(
+        "the monitor sees device time stretched 1.1 times", {"": 1.0}, lambda _: spans, (), base
+    )
     assert found.start_s is None and found.step is None and found.edge is None

@@ -160,6 +160,47 @@ def test_spans_move_to_the_clock_of_another_monitor(spans: Spans) -> None:
     assert (found.stop_s > found.start_s).all()
 
 
+def test_spans_of_a_second_rail_lie_on_its_edges(tmp_path: Path) -> None:
+    bench = """
+[bench]
+name = "rails"
+trials = 1
+[sut.virtual]
+clock_ppm = 60.0
+[rail.core.virtual]
+sample_hz = 200_000
+clock_ppm = -40.0
+[rail.io.virtual]
+sample_hz = 100_000
+clock_ppm = 90.0
+[scenario.single_stream]
+idle_s = 0.1
+[task.null]
+samples = 3
+"""
+    (tmp_path / "rails.toml").write_text(bench)
+    with rig.open_bench(tmp_path / "rails.toml") as opened:
+        session = opened.run(1, tmp_path / "sessions")
+    energies = []
+    for rail in ("core", "io"):
+        with session.trace(1, rail) as trace:
+            assert trace.place is not None and trace.place.rail == rail
+            found = trace.spans
+            assert found is not None
+            falls_s = trace.falls()
+            for at_s in found.borders_s:
+                assert np.abs(falls_s - at_s).min() < 1 / trace.sync_hz
+            energies.append(
+                [
+                    trace.statistics(span.start_s, span.stop_s).energy_j or 0.0
+                    for span in found
+                    if span.energy_j is not None
+                ]
+            )
+    stated = [span.energy_j for span in session.spans(1, "core") if span.energy_j is not None]
+    np.testing.assert_allclose(np.sum(energies, axis=0), stated, rtol=1e-9)
+
+
 def test_sixteen_thousand_windows_cost_little(tmp_path: Path) -> None:
     import time
 
