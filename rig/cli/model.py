@@ -10,6 +10,7 @@ import click
 import numpy as np
 from rich.table import Table
 
+from rig.cli.lazy import LazyGroup
 from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DataError
 from rig.network import conventions, footprint, graph
@@ -33,7 +34,7 @@ _dt = click.option(
 )
 
 
-@click.group()
+@click.group(cls=LazyGroup)
 def model() -> None:
     """Look at, check and run a spiking network in a NIR file."""
 
@@ -41,7 +42,7 @@ def model() -> None:
 @model.command()
 @_model
 def inspect(path: Path) -> None:
-    """Print the nodes of a network in the order of a step, with shapes and sizes."""
+    """Print the nodes of a network in order, with shapes and sizes."""
     network = graph.network(graph.read(path))
     table = Table("node", "kind", "in", "out", "parameters", "times")
     for place in network.places:
@@ -68,7 +69,10 @@ def inspect(path: Path) -> None:
 @_model
 @_dt
 def check(path: Path, dt_s: float | None) -> int:
-    """Print what is wrong or doubtful in a NIR file; exit code 1 where something is wrong."""
+    """Print what is wrong or doubtful in a NIR file.
+
+    The exit code is 1 where something is wrong.
+    """
     found = findings(graph.read(path), dt_s)
     for finding in found:
         _OUT.print(str(finding))
@@ -99,7 +103,10 @@ def run(
     record: tuple[str, ...],
     output: Path | None,
 ) -> None:
-    """Run a network over its inputs, an array (samples, steps, *shape) or (steps, *shape)."""
+    """Run a network over its inputs; print or keep what it gives.
+
+    INPUT.npy: an array (samples, steps, *shape), or (steps, *shape) of one sample.
+    """
     read = graph.read(path)
     require_sound(read, dt_s)
     network = graph.network(read)
