@@ -20,6 +20,7 @@ from gui.bench.diagram_view import DiagramView
 from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
+from gui.widgets.notice import Notice
 from rig.bench.diagram import Diagram
 
 #: Name, text, key, and what the button says while it is done.
@@ -41,6 +42,8 @@ class ConnectPage(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-connect")
+        self.notice = Notice()
+        self.notice.setObjectName("parts-notice")
         self.cards = CardRow()
         self.picture = DiagramView(theme)
         self.rows = RowsView("bench-rows", "Nothing was tested yet")
@@ -65,6 +68,12 @@ class ConnectPage(QWidget):
         """Show the wiring of another bench."""
         self.picture.set_diagram(drawn)
         self._notes.setText("\n".join(drawn.notes) if drawn is not None else "")
+
+    def set_problem(self, sentence: str) -> None:
+        """Say why there is nothing to connect; "" where there is."""
+        self.notice.clear()
+        if sentence:
+            self.notice.show_text(f"{sentence}\nIt is put right on the page Settings (Alt+3).")
 
     def set_state(self, running: Deed | None, usable: bool) -> None:
         """Show what goes on, and which buttons can be used."""
@@ -127,6 +136,7 @@ class ConnectPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
+        column.addWidget(self.notice)
         column.addWidget(self.cards)
         column.addLayout(buttons)
         column.addWidget(split, 1)

@@ -30,6 +30,11 @@ class Reading:
     picture: Diagram | None
     due: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """Return what is wrong, in a line; "" where nothing is."""
+        return self.problem.sentence if self.problem is not None else ""
+
 
 def read_text(text: str, folder: Path) -> Reading:
     """Return what a text says, in this folder."""

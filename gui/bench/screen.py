@@ -90,7 +90,7 @@ class BenchScreen(Screen):
 
     def close_down(self) -> bool:
         """End what goes on; the supply is off then."""
-        at_work = self._link
+        self._wanted, at_work = None, self._link
         if at_work is None or not at_work.alive:
             return True
         at_work.stop()
@@ -164,6 +164,7 @@ class BenchScreen(Screen):
     def _take_reading(self, reading: Reading) -> None:
         self._reading = reading
         self.settings.show_reading(reading)
+        self.connect_page.set_problem(reading.sentence)
         if self._link is None:
             self._cards = Cards.of(reading.resolved) if reading.resolved is not None else Cards()
             self._show_cards()
@@ -274,7 +275,8 @@ class BenchScreen(Screen):
         self._show_state()
 
     def stop(self) -> None:
-        """End what goes on; the supply is off then."""
+        """End what goes on, or waits to begin; the supply is off then."""
+        self._wanted = None
         if self._link is not None:
             self._link.stop()
 

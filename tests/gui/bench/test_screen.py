@@ -235,6 +235,19 @@ def test_nonsense_in_the_text_is_said_with_its_line_and_nothing_is_lost(
     assert bench.text == null_bench.read_text(encoding="utf-8")
 
 
+def test_a_file_of_nonsense_says_so_where_its_parts_would_be(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "nonsense.toml"
+    path.write_text("nonsense = [", encoding="utf-8")
+    bench.window.open_path(path)
+    notice = bench.screen.connect_page.notice
+    bench.until(lambda: notice.isVisible())
+    assert notice.text.startswith("line 1: the text is not TOML")
+    bench.click("bench-page-settings")
+    bench.screen.settings.text.selectAll()
+    QTest.keyClick(bench.screen.settings.text, Qt.Key.Key_Delete)
+    bench.until(lambda: "exactly one table" in notice._label.text())
+
+
 def test_a_value_without_sense_marks_its_line_its_part_and_its_field(
     bench: Bench, null_bench: Path
 ) -> None:
@@ -303,6 +316,22 @@ def test_the_supply_is_off_when_the_screen_is_left(
     bench.until(lambda: bench.supply_on)
     bench.window.go("run")
     bench.over()
+    assert not bench.supply_on
+
+
+def test_what_waits_for_a_save_does_not_begin_when_the_screen_is_left(
+    bench: Bench, null_bench: Path
+) -> None:
+    bench.load(null_bench)
+    bench.click("bench-page-settings")
+    bench.screen.settings.form.choose("bench")
+    bench.type_into("field-bench.trials", "3")
+    bench.until(lambda: "trials = 3" in bench.text)
+    QTest.keyClick(bench.screen, Qt.Key.Key_F7)
+    bench.window.go("run")
+    bench.until(lambda: not bench.screen.changed and not bench.window.shell.worker.busy)
+    QTest.qWait(50)
+    assert not bench.screen.busy
     assert not bench.supply_on
 
 
