@@ -121,6 +121,9 @@ def test_from_a_new_bench_to_two_compared_sessions(
     monkeypatch.setattr(demonstration, "default_root", lambda: tmp_path / "demonstration")
     window.resize(1400, 900)
     hands = Hands(window, qtbot)
+    # Keys go to the active window; without a window manager none makes it so.
+    window.activateWindow()
+    hands.until(window.isActiveWindow)
 
     create_a_bench(hands, tmp_path / "virtual-asc.toml")
     prove_its_wiring(hands)
@@ -219,7 +222,7 @@ def find_the_drifting_trial(hands: Hands) -> None:
     hands.click("trials-odd-trace")
     trace: Any = hands.window.screen_named("trace")
     hands.until(lambda: hands.window._stack.currentWidget() is trace and trace.idle())
-    assert trace.state.subject.trial == DRIFTING_TRIAL
+    hands.until(lambda: trace.state.subject.trial == DRIFTING_TRIAL)
 
 
 def compare_two(hands: Hands) -> None:
