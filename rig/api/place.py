@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig.store.segments import segments
-from rig.store.session_folder import PROVENANCE, SessionFolder
+from rig.store.session_folder import PROVENANCE
 from rig.trace.trace import PARTIAL, TRACE
 
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
@@ -39,8 +39,3 @@ def place_of(path: Path) -> TracePlace | None:
             if folder.parent == of_segment:
                 return TracePlace(trial.parent, int(number[1]), folder.name, place)
     return None
-
-
-def folder_of(place: TracePlace) -> Path:
-    """Return the folder of the trial's segment, in which the rails are."""
-    return segments(SessionFolder(place.session).trial(place.trial))[place.segment - 1]
