@@ -35,6 +35,8 @@ def total_text(row: Row) -> str:
 
 def basis(row: Row) -> str:
     """Return what the time of a row rests on."""
+    if row.basis:
+        return row.basis
     return "limit" if row.each.expected_s is None else "estimate"
 
 

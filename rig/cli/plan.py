@@ -66,6 +66,9 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
             f"  only a limit is known of {row.count} x {row.group}: "
             f"{duration(row.each.most_s)} each"
         )
+    for row in found.rows:
+        if row.basis:
+            yield f"  {row.count} x {row.group}: {duration(row.each.expected_s)} each, {row.basis}"
     for rail in found.rails:
         name = f"rail {rail.name}: " if rail.name else ""
         rate = (

@@ -4,7 +4,8 @@
 Times are estimates where the settings determine them, and limits where only the device knows; a
 `Duration` says which. A virtual device's times pass faster than real ones. Nothing here looks at a
 device: rates and paces come from the settings of the parts (`Sampled`, `Paced`), or, of an open
-bench, from what the parts say of themselves.
+bench, from what the parts say of themselves. What no setting determines is expected as an earlier
+session of the same bench had it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration, Pace
 from rig.model.steps import Query, Solve, Step, Stream
-from rig.session import planning
+from rig.session import earlier, planning
 from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
 from rig.trace.writer import RESERVE_B
 from rig.units import bytes_text
@@ -217,13 +218,15 @@ def _estimate(
     seed = planning.trial_seed(resolved.bench.seed, 1)
     lengths = Lengths(task)
     planned = planned_trial(scenario, task, seed, pace, lengths)
+    unknown = any(row.each.expected_s is None for row in planned.rows)
+    before = earlier.of_bench(root, resolved) if unknown else None
     files_b = sum(_files_b(step, lengths.of(step), pace.wired) for step in planned.steps)
     return Estimate(
         name=resolved.bench.name,
         task=task.name,
         scenario=scenario.name,
         trials=trials,
-        rows=planned.rows,
+        rows=earlier.expected(planned.rows, before, pace.overhead_s),
         rails=tuple(Rail(name, each, _byte_hz(each)) for name, each in sampled.items()),
         virtual=pace.virtual,
         files_b=files_b,

@@ -34,7 +34,7 @@ _ALIKE = 0.25
 @dataclass(frozen=True, slots=True)
 class Row:
     """Steps of one group in a trial: how many, how long each takes, and whether they are what is
-    counted.
+    counted. `basis` says on what an expectation rests, empty where that is the settings.
     """
 
     group: str
@@ -42,6 +42,7 @@ class Row:
     count: int
     each: Duration
     measured: bool
+    basis: str = ""
 
     @property
     def total(self) -> Duration:
