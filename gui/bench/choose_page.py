@@ -13,6 +13,7 @@ from gui.widgets.table import Column, Table
 from rig.bench.examples import Example
 
 _WITHOUT = "virtual-asc"
+_RECENT_PX = 130
 _EXAMPLES = (
     Column("example", lambda row: row.name),
     Column("device", lambda row: row.sut),
@@ -60,6 +61,7 @@ class ChoosePage(QWidget):
         self._create_button.setEnabled(False)
         self._recent = Table(_RECENT, "recent-benches")
         self._recent.setAccessibleName("Recent bench files")
+        self._recent.setMaximumHeight(_RECENT_PX)
         self._recent.activated.connect(lambda index: self._open_recent())
         self._open = PathField("open-bench", "Path of a bench file", "path of a bench file")
         self._open.given.connect(self.opened)

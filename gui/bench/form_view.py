@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -42,6 +42,7 @@ class FormView(QWidget):
         self._form = Form(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}
+        self._wrong = ""
         self._list = QListWidget()
         self._list.setObjectName("form-parts")
         self._list.setAccessibleName("Parts of the bench")
@@ -133,6 +134,17 @@ class FormView(QWidget):
             for field in section.fields:
                 self._rows[field.path].show_field(field)
         self._filter()
+        self._show_wrong(section)
+
+    def _show_wrong(self, section: FormSection) -> None:
+        """Bring the first wrong field into view, once, and not while somebody types in another."""
+        wrong = next((field.path for field in section.fields if field.error), "")
+        if wrong != self._wrong and not any(row.editor.hasFocus() for row in self._rows.values()):
+            self._wrong = wrong
+            if wrong:
+                # Behind the layout of rows that were made just now.
+                row = self._rows[wrong]
+                QTimer.singleShot(0, row, lambda: self._scroll.ensureWidgetVisible(row))
 
     def _build(self, section: FormSection) -> None:
         inside = QWidget()
@@ -140,7 +152,7 @@ class FormView(QWidget):
         column = QVBoxLayout(inside)
         column.setContentsMargins(4, 0, 10, 0)
         column.setSpacing(2)
-        self._rows = {}
+        self._rows, self._wrong = {}, ""
         for field in section.fields:
             row = FieldRow(field, self._theme)
             row.edited.connect(self.edited)

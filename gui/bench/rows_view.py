@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from gui.widgets.table import Column, Table
 from rig.bench.probe import about
 from rig.bench.scan import FOUND, MISSING, ScanRow
+from rig.bench.wire_rows import HOW
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
@@ -85,7 +86,7 @@ class RowsView(QWidget):
         """Begin anew; rows that are due wait."""
         self._heading.setText(heading)
         self._why.hide()
-        self._show([Row(name, "… waits", rail=rail) for name, rail in due])
+        self._show([Row(name, "… waits", _how(name), rail=rail) for name, rail in due])
 
     def say(self, heading: str) -> None:
         """Show another heading over the same rows."""
@@ -154,6 +155,10 @@ def of_scan(found: ScanRow) -> Row:
     detail = found.problem or f"{found.name}{serial}"
     said = f"In the bench file: {' '.join(found.setting.split())}" if found.setting else ""
     return Row(found.kind, sign, detail, "", found.try_next or said, found.name if serial else "")
+
+
+def _how(name: str) -> str:
+    return next((said for wire, said in HOW.items() if str(wire) == name), "")
 
 
 def _muted(row: Row) -> str:

@@ -14,6 +14,18 @@ from rig.trace.trace import Trace
 
 #: A digital line that is low for more than this share of a burst rests low.
 _RESTS_LOW = 0.5
+#: How each wire is tested, in a line.
+HOW = {
+    WireName.SECOND_SUPPLY: "the supply is off: is there a voltage all the same?",
+    WireName.SUPPLY: "the supply is on: is there a voltage?",
+    WireName.TX: "what does the device say at power-up, unasked?",
+    WireName.GROUND: "can it be read, at this line rate or at another?",
+    WireName.RX: "does it answer to its name?",
+    WireName.LEVEL: "does SYNC rest at what the monitor's input takes for high?",
+    WireName.SYNC: "does the monitor see each pulse that the device says it made?",
+    WireName.POLARITY: "does SYNC rest high, and are its pulses low?",
+    WireName.CURRENT: "does what the device draws flow through the monitor?",
+}
 Levels = tuple[float, float, float] | None
 _SCOPE = "look at the line with a scope: high at rest, a low pulse at each mark"
 

@@ -248,6 +248,20 @@ def test_a_file_of_nonsense_says_so_where_its_parts_would_be(bench: Bench, tmp_p
     bench.until(lambda: "exactly one table" in notice._label.text())
 
 
+def test_the_form_shows_the_field_that_is_wrong(bench: Bench, null_bench: Path) -> None:
+    null_bench.write_text(
+        NULL.replace("[monitor.virtual]", '[monitor.virtual]\nvoltage_gain_limit = "x"'),
+        encoding="utf-8",
+    )
+    bench.window.open_path(null_bench)
+    bench.until(lambda: "'x' is not a float" in bench.said)
+    bench.click("bench-page-settings")
+    form = bench.screen.settings.form
+    form.choose("monitor")
+    row = bench.find(QWidget, "row-monitor.virtual.voltage_gain_limit")
+    bench.until(lambda: not row.visibleRegion().isEmpty())
+
+
 def test_a_value_without_sense_marks_its_line_its_part_and_its_field(
     bench: Bench, null_bench: Path
 ) -> None:
