@@ -135,8 +135,8 @@ class StatisticsBox(QFrame):
         font.setBold(True)
         self._head.setFont(font)
         self._head.setText(title)
-        self._remark = _label(f"{name}-remark")
-        for label in (self._head, self._remark):
+        self.remark = _label(f"{name}-remark")
+        for label in (self._head, self.remark):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._copy = QToolButton()
         self._copy.setObjectName(f"{name}-copy")
@@ -176,7 +176,7 @@ class StatisticsBox(QFrame):
         found = numbers.now
         if found is None:
             self._fill(_PENDING if numbers.pending else "")
-            self._remark.setText("" if numbers.error is None else error_text(numbers.error))
+            self.remark.setText("" if numbers.error is None else error_text(numbers.error))
             return
         self._fill("-")
         for key, text in readout.headline(found):
@@ -185,7 +185,7 @@ class StatisticsBox(QFrame):
             for head, text in zip(readout.HEADS, line.values, strict=True):
                 self.cells[line.name, head].setText(text)
         at_edges = "ends at edges, as in results.json" if found.at_edges else ""
-        self._remark.setText(visible("; ".join(part for part in (at_edges, found.remark) if part)))
+        self.remark.setText(visible("; ".join(part for part in (at_edges, found.remark) if part)))
 
     def _fill(self, text: str) -> None:
         for label in (*self.headline.values(), *self.cells.values()):
@@ -232,7 +232,7 @@ class StatisticsBox(QFrame):
         for line in rows:
             whole.addLayout(line)
         whole.addLayout(grid)
-        whole.addWidget(self._remark)
+        whole.addWidget(self.remark)
 
 
 def _label(name: str, right: bool = False) -> QLabel:

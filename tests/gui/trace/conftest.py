@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
 
     from gui.trace.screen import TraceScreen
     from gui.window import MainWindow
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    """The window as `rig view` shows it: the trace screen alone."""
+    from gui.memory import Memory
+    from gui.window import MainWindow
+
+    made = MainWindow(Memory(tmp_path / "config" / "gui.json"), trace_only=True)
+    qtbot.addWidget(made)
+    made.show()
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -319,3 +319,58 @@ def test_a_table_of_another_program_opens(window: MainWindow, qtbot: QtBot, tmp_
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
     assert screen.statistics.view.count == 2000
     assert screen.statistics.view.current.mean == pytest.approx(0.01045, rel=1e-4)
+
+
+def _point(screen: TraceScreen, at_s: float, y: float) -> Any:
+    from PySide6.QtCore import QPoint
+
+    return QPoint(round(screen.stack.x_of(at_s)), round(y))
+
+
+def test_lines_and_the_bar_between_them_are_dragged(screen: TraceScreen, qtbot: QtBot) -> None:
+    from PySide6.QtCore import Qt
+
+    state = screen.state
+    assert state is not None
+    state.set_snap(False)
+    state.place_dual(0.1, 0.2)
+    left = Qt.MouseButton.LeftButton
+    none = Qt.KeyboardModifier.NoModifier
+    lane = screen.stack.lanes.signals["current"].center().y()
+    pixel_s = state.view.span_s / screen.stack.lanes.time.width()
+
+    def drag(from_s: float, to_s: float, y: float) -> None:
+        qtbot.mousePress(screen.stack, left, none, _point(screen, from_s, y))
+        _move(screen, _point(screen, to_s, y), none)
+        qtbot.mouseRelease(screen.stack, left, none, _point(screen, to_s, y))
+
+    drag(0.2, 0.3, lane)
+    assert state.markers.marks[0].span == pytest.approx((0.1, 0.3), abs=2 * pixel_s)
+    before_s = state.markers.marks[0].dt_s
+    drag(0.2, 0.25, screen.stack.lanes.markers.center().y())
+    assert state.markers.marks[0].span == pytest.approx((0.15, 0.35), abs=3 * pixel_s)
+    assert state.markers.marks[0].dt_s == pytest.approx(before_s)
+    state.undo()
+    state.undo()
+    assert state.markers.marks[0].span == (0.1, 0.2)
+
+
+def test_the_overview_moves_the_view_and_makes_another(screen: TraceScreen, qtbot: QtBot) -> None:
+    from PySide6.QtCore import QPoint, Qt
+
+    state = screen.state
+    assert state is not None
+    strip = screen.overview
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    begin, end = QPoint(strip.width() // 2, 30), QPoint(strip.width() * 3 // 4, 30)
+    qtbot.mousePress(strip, left, none, begin)
+    qtbot.mouseMove(strip, end)
+    qtbot.mouseRelease(strip, left, none, end)
+    made = state.view
+    assert 0.1 < made.span_s / made.duration_s < 0.4
+    middle = QPoint((begin.x() + end.x()) // 2, 30)
+    qtbot.mousePress(strip, left, none, middle)
+    qtbot.mouseMove(strip, middle - QPoint(100, 0))
+    qtbot.mouseRelease(strip, left, none, middle - QPoint(100, 0))
+    assert state.view.start_s < made.start_s
+    assert state.view.span_s == pytest.approx(made.span_s)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyjls
 import pytest
 
 from rig.trace.writer import TraceWriter
@@ -131,3 +132,40 @@ def test_a_trace_without_samples_is_a_notice_in_the_place_of_plots(
     assert "no samples to show" in screen.notice.text
     assert "try:" in screen.notice.text
     assert screen.state is None
+
+
+def test_a_recording_of_joulescope_is_looked_at_where_it_is(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "joulescope.jls"
+    current = np.linspace(0.01, 0.02, 50_000, dtype=np.float32)
+    with pyjls.Writer(str(path)) as writer:
+        writer.source_def(
+            source_id=1, name="JS220", vendor="-", model="-", version="-", serial_number="1"
+        )
+        for number, (name, unit) in enumerate((("current", "A"), ("voltage", "V")), start=1):
+            writer.signal_def(
+                signal_id=number,
+                source_id=1,
+                data_type="f32",
+                sample_rate=int(_HZ),
+                name=name,
+                units=unit,
+            )
+            values = current if name == "current" else np.full(50_000, 3.0, np.float32)
+            writer.fsr(number, 0, values)
+    content = path.read_bytes()
+    window.shell.open_trace(path)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
+    found = screen.statistics.view
+    assert found.count == 50_000
+    assert found.energy_j == pytest.approx(3.0 * float(current.sum(dtype=float)) / _HZ, rel=1e-6)
+    assert found.energy_u_j is None
+    assert "no accuracy" in screen.statistics.visible_box.remark.text()
+    assert screen.edge.notice.text == ""
+    screen.tabs.setCurrentWidget(screen.edge)
+    assert "no edges of SYNC" in screen.edge.notice.text
+    screen.tabs.setCurrentWidget(screen.overlay)
+    assert "single trace" in screen.overlay.notice.text
+    assert path.read_bytes() == content
