@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 from gui.run.flight import Flight
 from gui.run.record import Picture
 from gui.run.screen import RunScreen
+from rig.simulation.world import World
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -101,3 +102,17 @@ def run_at(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> Callable[[Path],
         return made
 
     return at
+
+
+@pytest.fixture
+def worlds(monkeypatch: pytest.MonkeyPatch) -> list[World]:
+    """Collect the worlds of all benches that are opened."""
+    made: list[World] = []
+    init = World.__init__
+
+    def noted(self: World, *words: object, **named: object) -> None:
+        init(self, *words, **named)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(World, "__init__", noted)
+    return made

@@ -5,10 +5,8 @@ and what it says when something goes wrong.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -18,11 +16,9 @@ import rig
 from gui.run.record import Stage
 from rig.check.check import check
 from rig.interfaces.console import WireLine
-from rig.session import estimate
 from rig.session.session import open_bench
 from rig.simulation.world import World
 from rig.store.session_folder import SessionFolder
-from tests.builds import built
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.gui.run.conftest import RunAt
 
@@ -33,20 +29,6 @@ FEW = ("task.asc.samples=10", "scenario.single_stream.idle_s=0.2")
 MANY = ("task.null.samples=4000", "monitor.virtual.sample_hz=50000")
 
 SOME = 150
-
-
-@pytest.fixture
-def worlds(monkeypatch: pytest.MonkeyPatch) -> list[World]:
-    """Collect the worlds of all benches that are opened."""
-    made: list[World] = []
-    init = World.__init__
-
-    def noted(self: World, *words: object, **named: object) -> None:
-        init(self, *words, **named)  # type: ignore[arg-type]
-        made.append(self)
-
-    monkeypatch.setattr(World, "__init__", noted)
-    return made
 
 
 def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
@@ -151,113 +133,6 @@ def test_closing_the_window_stops_the_run_with_the_supply_off(
     assert not any(world.supply_on for world in worlds)
     folder = at.picture.folder
     assert folder is not None and SessionFolder(folder).journal().status == "abort"
-
-
-class _Usage(NamedTuple):
-    total: int
-    used: int
-    free: int
-
-
-def test_a_disk_without_room_is_said_before_the_start_and_refused(
-    run_at: At, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(estimate, "free_bytes", lambda root: 40_000_000)
-    at = run_at(VIRTUAL_NULL)
-    assert "NO ROOM" in at.screen.plan.text
-    at.start()
-    at.over()
-    assert at.picture.stage is Stage.FAILED
-    assert "has no room for this session" in at.screen.notice.text
-    assert "try: free some room" in at.screen.notice.text
-    assert not at.root.exists() or list(at.root.iterdir()) == []
-
-
-def test_a_disk_that_fills_is_a_sentence_and_the_session_is_kept(
-    run_at: At, monkeypatch: pytest.MonkeyPatch, worlds: list[World]
-) -> None:
-    at = run_at(VIRTUAL_NULL)
-    at.type_settings("task.null.samples=4000")
-    at.planned()
-    at.start()
-    at.until(lambda: at.picture.queries > 20)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: _Usage(10**9, 10**9, 10**6))
-    at.over()
-    assert at.picture.stage is Stage.FAILED
-    assert "full" in at.screen.notice.text
-    assert "try: free some room" in at.screen.notice.text
-    assert "The supply is off; the session is kept" in at.screen.outcome.text
-    assert not any(world.supply_on for world in worlds)
-    assert at.picture.folder is not None and at.picture.folder.is_dir()
-    assert at.screen.bar.resume.isEnabled()
-
-
-def test_an_instrument_that_is_unplugged_is_a_sentence(
-    run_at: At, tmp_path: Path, worlds: list[World]
-) -> None:
-    bench = tmp_path / "unplugged.toml"
-    bench.write_text(
-        '[bench]\nname = "unplugged"\n[sut.virtual]\nload_s = 0.1\n'
-        '[monitor.joulescope]\ndevice = "simulator"\n'
-        "[monitor.joulescope.simulator.faults]\nremove_at_tick = 1_080_000\n"
-        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 20\n"
-    )
-    at = run_at(bench)
-    at.start()
-    at.over()
-    assert at.picture.stage is Stage.FAILED
-    assert "Joulescope" in at.screen.notice.text
-    assert "try:" in at.screen.notice.text
-    # It is off, but nobody can ask an instrument that is gone: so that is not claimed.
-    assert not any(world.supply_on for world in worlds)
-    assert "SUPPLY MAY STILL BE ON: switch it off by hand" in at.screen.outcome.text
-    assert at.picture.folder is not None and at.picture.folder.is_dir()
-    assert "session is kept" in at.screen.outcome.text
-
-
-@pytest.mark.posix
-def test_a_device_that_falls_silent_is_a_sentence(run_at: At) -> None:
-    built("posix")
-    at = run_at(ROOT / "benches" / "posix-null.toml")
-    at.type_settings(
-        "sut.posix.mute_after_queries=3",
-        "sut.posix.timeout_s=0.2",
-        "scenario.single_stream.limit_s=0.5",
-        "scenario.single_stream.idle_s=0.1",
-    )
-    at.planned()
-    at.start()
-    at.over()
-    assert at.picture.stage is Stage.FAILED
-    assert "within" in at.screen.notice.text
-    assert "The supply is off" in at.screen.outcome.text
-    lines = at.screen.live.console.lines.toPlainText()
-    assert "-> name" in lines
-    assert "RUN #" in lines
-
-
-def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: At) -> None:
-    at = run_at(VIRTUAL_NULL)
-    at.type_settings("scenario.single_stream.idle=1")
-    at.until(lambda: at.screen.plan.notice.text)
-    assert "did you mean idle_s" in at.screen.plan.notice.text
-    assert at.screen.plan.estimate is None
-    at.start()
-    at.over()
-    assert "did you mean idle_s" in at.screen.notice.text
-    assert at.picture.stage is Stage.FAILED
-    at.type_settings("scenario.single_stream.idle_s=1")
-    at.until(lambda: at.screen.plan.estimate is not None)
-    assert not at.screen.plan.notice.text
-
-
-def test_without_a_bench_file_start_says_so(window: object, run_at: At, qtbot: object) -> None:
-    at = run_at(VIRTUAL_NULL)
-    at.window.shell.set_bench(None)
-    at.until(lambda: "no bench file is chosen" in at.screen.plan.notice.text)
-    at.click("run-start")
-    at.until(lambda: "no bench file is chosen" in at.screen.notice.text)
-    assert at.screen.bar.start.isEnabled()
 
 
 def test_another_scenario_and_a_claim_are_planned(run_at: At, tmp_path: Path) -> None:
@@ -400,26 +275,6 @@ def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(run_at: At, tmp_path: P
     assert at.screen.plan.setup.value.claim == claim
 
 
-def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
-    run_at: At, tmp_path: Path
-) -> None:
-    bench = tmp_path / "loses.toml"
-    bench.write_text(
-        '[bench]\nname = "loses"\ntrials = 1\n[sut.virtual]\nload_s = 0.1\n'
-        '[monitor.joulescope]\ndevice = "simulator"\n'
-        "[monitor.joulescope.simulator.faults]\ndrop_at_tick = 1_080_000\ndrop_ticks = 20_000\n"
-        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 3\n"
-    )
-    at = run_at(bench)
-    at.start()
-    at.over()
-    assert at.picture.stage is Stage.FINISHED, at.screen.notice.text
-    assert int(at.screen.live.tiles.value("lost")) >= 10_000
-    [trial] = at.screen.live.trials.rows
-    assert trial.problems
-    at.until(lambda: "Not replicated" in at.screen.outcome.text)
-
-
 def test_each_of_two_rails_is_shown(run_at: At, tmp_path: Path) -> None:
     bench = tmp_path / "two.toml"
     bench.write_text(
@@ -458,20 +313,3 @@ def test_space_holds_the_picture_and_lets_it_go_on(run_at: At) -> None:
     at.until(lambda: view.frame is not held)
     at.click("run-stop")
     at.over()
-
-
-def test_a_run_that_is_about_to_begin_is_not_begun_twice(run_at: At, tmp_path: Path) -> None:
-    at = run_at(VIRTUAL_NULL)
-    at.type_settings("task.null.samples=4", "bench.trials=1")
-    at.planned()
-    at.screen.start()
-    at.screen._take_status((tmp_path, "abort"))  # of a session that is opened meanwhile
-    assert not at.screen.bar.start.isEnabled()
-    assert not at.screen.bar.resume.isEnabled()
-    at.screen.start()
-    at.screen.resume()
-    at.until(lambda: at.screen.flight is not None)
-    first = at.flight
-    at.over()
-    assert at.flight is first
-    assert len(list(at.root.iterdir())) == 1
