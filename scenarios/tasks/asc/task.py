@@ -193,7 +193,7 @@ class AscTask:
         """Return what a device must answer to a payload, by the integer model."""
         digest = sha256(payload).digest()
         if digest not in self._answers:
-            # A stream asks for those of its windows one by one, after all were handed out.
+            # A batch asks for the answers to its samples one by one, after all were loaded.
             asked = {sha256(each).digest(): each for each in (*self._lately, payload)}
             self._lately.clear()
             audio = np.stack([np.frombuffer(each, "<i2") for each in asked.values()])
