@@ -361,7 +361,7 @@ class TraceScreen(Screen):
         self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
         self.tabs.setUsesScrollButtons(True)
         # Eight names in the width of a table.
-        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 7px; }")
+        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 5px; }")
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),

@@ -16,7 +16,7 @@ from gui.trace.viewport import Viewport
 from rig.api.edges import Edge, EdgeTimes
 from rig.units import quantity
 
-Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges"]
+Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered"]
 
 #: Lanes of the picture, from top to bottom.
 SIGNALS = ("current", "voltage", "power")
@@ -111,7 +111,7 @@ class TraceState:
         """Highlight a stretch while the mouse is over its row."""
         if stretch != self.hovered:
             self.hovered = stretch
-            self._tell("chosen")
+            self._tell("hovered")
 
     # Markers.
 
