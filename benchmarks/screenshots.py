@@ -69,10 +69,13 @@ class Studio:
     def __init__(self, scratch: Path, out: Path, theme: str) -> None:
         self.out = out
         self.root = scratch / "sessions"
-        # What the pictures show is in no folder of anybody.
+        # What the pictures show is in no folder of anybody; what tasks generate is kept.
+        os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+        os.environ["HOME"] = str(scratch)
         os.chdir(scratch)
         self.session = _sessions(self.root)
-        self.bench = scratch / "my-bench.toml"
+        self.bench = Path("benches") / "my-bench.toml"
+        self.bench.parent.mkdir()
         shutil.copy(shipped("benches") / "virtual-asc.toml", self.bench)
         memory = Memory(scratch / "gui.json")
         memory.set("theme", theme)

@@ -24,7 +24,7 @@ WINDOW = (
     ("Tab, Shift+Tab", "the next, the previous field"),
     ("Space, Enter", "press the button that has the focus"),
     ("Ctrl+C in a table", "copy the selected rows, or all, with tabs between"),
-    ("Escape", "close a notice, leave a question without an answer"),
+    ("Escape", "leave a question without an answer"),
 )
 _COLUMNS = (
     Column("screen", lambda row: row.where),
