@@ -83,6 +83,7 @@ DARK = Theme(
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 _SHOWN = [LIGHT]
+_APPLIED = "neurorig-theme"
 
 
 class Themes(QObject):
@@ -132,7 +133,9 @@ def _apply(theme: Theme) -> None:
         antialias=False, background=theme.base, foreground=theme.text, imageAxisOrder="row-major"
     )
     application = QApplication.instance()
-    if isinstance(application, QApplication):
+    # A style sheet is worked into every widget that there is, which takes its time: once is enough.
+    if isinstance(application, QApplication) and application.property(_APPLIED) != theme.name:
+        application.setProperty(_APPLIED, theme.name)
         application.setStyle("Fusion")
         application.setPalette(_palette(theme))
         application.setStyleSheet(stylesheet(theme))
