@@ -34,8 +34,8 @@ from rig.store.events import (
 )
 from rig.store.session_folder import SessionFolder
 
-#: Metrics of these names are shown as power, in this order.
-POWERS = ("power_idle", "power_active", "power_dynamic")
+#: So many mean powers have a bar: of the trials, idle, active and dynamic.
+POWERS_SHOWN = 3
 
 
 class Stage(Enum):
@@ -254,12 +254,14 @@ class RunRecord:
 
 def shown_metrics(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:
     """Return the metrics that have a row, the headlines in front."""
-    rows = [
-        metric
-        for metric in metrics
-        if metric.prominence is not Prominence.DETAIL or metric.name in POWERS
-    ]
+    rows = [metric for metric in metrics if metric.prominence is not Prominence.DETAIL]
     return tuple(sorted(rows, key=lambda row: row.prominence is not Prominence.HEADLINE))
+
+
+def powers(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:
+    """Return the first powers among the metrics that have a row: active, idle, dynamic mostly."""
+    rows = [metric for metric in metrics if metric.unit == "W"]
+    return tuple(rows[:POWERS_SHOWN])
 
 
 def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.run import run_text
-from gui.run.record import POWERS, Picture
+from gui.run.record import POWERS_SHOWN, Picture, powers
 from gui.theme import Theme
 from rig.units import quantity
 
@@ -26,7 +26,8 @@ class Tiles(QFrame):
         self._theme = theme
         self._values: dict[str, QLabel] = {}
         self._heads: list[QLabel] = []
-        self._bars = {name: _Bar() for name in POWERS}
+        self._names: dict[str, QLabel] = {}
+        self._bars = [_Bar() for _ in range(POWERS_SHOWN)]
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)
         self._grid.setVerticalSpacing(4)
@@ -34,9 +35,9 @@ class Tiles(QFrame):
         self._add("supply", "supply")
         self._add("lost", "lost samples")
         self._head("power, mean of the trials")
-        for name in POWERS:
-            self._add(name, name.removeprefix("power_"))
-            self._grid.addWidget(self._bars[name], self._row, 0, 1, 2)
+        for place, bar in enumerate(self._bars):
+            self._add(f"power-{place}", "-")
+            self._grid.addWidget(bar, self._row, 0, 1, 2)
             self._row += 1
         self._head("this trial so far")
         for name in ("right", "latency", "retransmissions"):
@@ -56,8 +57,8 @@ class Tiles(QFrame):
         self._theme = theme
         for head in self._heads:
             head.setStyleSheet(f"color: {theme.muted}")
-        for name, colour in zip(POWERS, (theme.gap, theme.power, theme.accent), strict=True):
-            self._bars[name].set_colours(colour, theme.raised)
+        for bar, colour in zip(self._bars, (theme.power, theme.gap, theme.accent), strict=True):
+            bar.set_colours(colour, theme.raised)
 
     def show_picture(self, picture: Picture, lost: int) -> None:
         """Show how things are."""
@@ -66,12 +67,14 @@ class Tiles(QFrame):
         colours = {"ok": theme.ok, "bad": theme.bad, "": theme.text}
         self._set("supply", said, colours[state], bool(state))
         self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
-        rows = {row.name: row for row in picture.metrics}
-        highest = max((rows[name].value for name in POWERS if name in rows), default=0.0)
-        for name in POWERS:
-            row = rows.get(name)
+        rows = powers(picture.metrics)
+        highest = max((row.value for row in rows), default=0.0)
+        for place, bar in enumerate(self._bars):
+            row = rows[place] if place < len(rows) else None
+            name = f"power-{place}"
+            self._names[name].setText("-" if row is None else row.name.removeprefix("power_"))
             self._set(name, "-" if row is None else quantity(row.value, row.unit), theme.text)
-            self._bars[name].set_share(row.value / highest if row and highest > 0 else 0.0)
+            bar.set_share(row.value / highest if row and highest > 0 else 0.0)
         so_far = dict(run_text.so_far(picture))
         for name in ("right", "latency", "retransmissions"):
             self._set(name, so_far.get(name, "-"), theme.text)
@@ -104,6 +107,7 @@ class Tiles(QFrame):
         value.setAlignment(Qt.AlignmentFlag.AlignRight)
         value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._values[name] = value
+        self._names[name] = head
         self._grid.addWidget(head, self._row, 0)
         self._grid.addWidget(value, self._row, 1)
         self._row += 1

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rig.kinds import registry as kinds
-from rig.model.metric import Metric, Prominence
+from rig.model.metric import Prominence
 from rig.model.steps import Step
 from rig.model.trial import Measured, Trial
 from rig.stats.interval import Interval
@@ -49,15 +49,6 @@ class RunningMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class Powers:
-    """Mean powers of one trial, in watts; None where the scenario has no such metric."""
-
-    idle_w: float | None
-    active_w: float | None
-    dynamic_w: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class RunState:
     """How things are in a session that runs.
 
@@ -76,7 +67,6 @@ class RunState:
     share: float = 0.0
     left_s: float | None = None
     metrics: tuple[RunningMetric, ...] = ()
-    powers: Powers | None = None
     problems: tuple[tuple[int, str, str], ...] = ()
     status: str = ""
 
@@ -156,7 +146,6 @@ class RunningSession:
         found = tuple((trial.number, each.code, each.detail) for each in trial.problems)
         self._set(
             metrics=running_metrics(self._trials, shared=len(self._indices) == 1),
-            powers=_powers(trial.metrics),
             problems=(*self._state.problems, *found),
         )
 
@@ -184,11 +173,3 @@ def _running(name: str, trials: Sequence[Trial], shared: bool) -> RunningMetric:
         same_samples.interval(single, budget.of_metric(name, trials), shared),
         single[0].prominence,
     )
-
-
-def _powers(metrics: dict[str, Metric]) -> Powers | None:
-    found = [
-        metrics[name].value if name in metrics else None
-        for name in ("power_idle", "power_active", "power_dynamic")
-    ]
-    return Powers(*found) if any(value is not None for value in found) else None

@@ -35,6 +35,8 @@ from rig.units import bytes_text
 #: what the index of a trace adds (measured: 1.009 to 1.053).
 _FLOAT_B = 4
 _LEVELS_B = 1 / 8
+#: Metrics of times begin so; behind it stands of what.
+_LATENCY = "latency_"
 _INDEX = 1.04
 #: Bytes of the lines that one step leaves in completions.jsonl, samples.jsonl and uart.log, as
 #: sessions of all scenarios have them.
@@ -263,8 +265,18 @@ def _sampling(kind: object, settings: object) -> Sampling | None:
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
-    """Return the times of the phases that are claimed, or that of the whole."""
-    phases = [claim[name] for phase in task.phases if (name := f"latency_{phase}") in claim]
+    """Return the times of the phases that are claimed, or that of the whole: the latency that is
+    neither of a phase nor a percentile.
+    """
+    latencies = {
+        name.removeprefix(_LATENCY): value
+        for name, value in claim.items()
+        if name.startswith(_LATENCY)
+    }
+    phases = tuple(latencies[phase] for phase in task.phases if phase in latencies)
     if len(phases) == len(task.phases):
-        return tuple(phases)
-    return (claim["latency_total"],) if "latency_total" in claim else ()
+        return phases
+    whole = [
+        value for what, value in latencies.items() if what not in task.phases and "_" not in what
+    ]
+    return (whole[0],) if whole else ()

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gui.run import run_text
-from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, shown_metrics
+from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, powers, shown_metrics
 from rig.errors import BenchError, Stopped
 from rig.live.running import RunningMetric
 from rig.model.completion import END, Completion, Mark
@@ -160,17 +161,19 @@ def test_a_metric_is_said_with_its_interval_whatever_form_that_has() -> None:
     assert run_text.metric_mean(none) == "1 W"
 
 
-def test_headlines_come_first_and_details_are_left_out_but_powers() -> None:
+def test_headlines_come_first_and_details_are_left_out() -> None:
     none = Interval.missing("one trial")
     rows = shown_metrics(
         [
             metric("energy_infer", none),
             metric("latency_p50", none, Prominence.DETAIL),
-            metric("power_idle", none, Prominence.DETAIL),
+            metric("power_idle", none),
             metric("accuracy", none, Prominence.HEADLINE),
         ]
     )
     assert [row.name for row in rows] == ["accuracy", "energy_infer", "power_idle"]
+    joules = replace(rows[0], unit="J")
+    assert powers((joules, *rows[1:])) == rows[1:]
 
 
 def test_a_trial_is_valid_or_says_why_not() -> None:

@@ -59,7 +59,7 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
         stated = session.metrics[name]
         assert row.value == pytest.approx(stated.value), name
         assert row.interval.low == pytest.approx(stated.same_samples.low, nan_ok=True), name
-    assert at.screen.live.tiles.value("power_idle").endswith("mW")
+    assert at.screen.live.tiles.value("power-0").endswith("mW")
     assert at.screen.live.tiles.value("supply") == "off"
     assert at.screen.live.tiles.value("lost") == "0"
     assert not at.screen.live.view.frame.empty

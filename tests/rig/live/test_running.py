@@ -46,11 +46,6 @@ def test_metrics_so_far_become_those_of_the_results(tmp_path: Path) -> None:
             assert last[name].interval.low == pytest.approx(row.same_samples.low, rel=1e-12), name
     first = {metric.name: metric for metric in watched.states[0].metrics}
     assert len(first["latency_infer"].values) == 1
-    powers = watched.states[-1].powers
-    trial = result.trials[-1]
-    assert powers is not None
-    assert powers.idle_w == trial.metrics["power_idle"].value
-    assert powers.dynamic_w == trial.metrics["power_dynamic"].value
     assert watched.running.state.status == "success" and watched.running.state.share == 1
 
 
