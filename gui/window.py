@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence, QShortcut
+from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QFocusEvent,
+    QKeySequence,
+    QShortcut,
+)
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
@@ -58,6 +65,18 @@ _PAGES = {
     "about": _Place("About", "gui.about.screen", "AboutScreen"),
 }
 _ALL = _PLACES | _PAGES
+
+
+class _Navigation(QListWidget):
+    """The list of screens; to have the keyboard chooses none."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Take the keyboard: Qt would choose the first row where there is none, as on a page."""
+        nothing = self.currentRow() < 0
+        with QSignalBlocker(self):
+            super().focusInEvent(event)
+            if nothing:
+                self.clearSelection()
 
 
 class MainWindow(QMainWindow):
@@ -195,7 +214,7 @@ class MainWindow(QMainWindow):
             self.go("trials")
 
     def _new_navigation(self) -> QListWidget:
-        navigation = QListWidget()
+        navigation = _Navigation()
         navigation.setObjectName("navigation")
         navigation.setAccessibleName("Screens")
         navigation.setFixedWidth(_NAVIGATION_PX)

@@ -45,6 +45,8 @@ _IN_ADDRESS = re.compile(r"(?<=://)[^/\s@\"']+@")
 _HOMES = re.compile(
     r"/(?:home|Users)/[^/\s\"'\\:;,]+|[A-Za-z]:(?:\\\\?|/)Users(?:\\\\?|/)[^\\/\s\"':;,]+|/root(?![\w-])"
 )
+#: A key of a serial number; pyserial is a package.
+_SERIAL_KEY = re.compile(r"(?<![a-z])serial", re.IGNORECASE)
 #: Shorter names would be found inside of other words' meanings, such as "pi" or "vm".
 _NAME_MIN = 3
 _ORDINARY_NAMES = frozenset(("root", "user", "admin", "localhost", "home"))
@@ -109,7 +111,7 @@ def serials_in(tree: Any) -> set[str]:
     found: set[str] = set()
     if isinstance(tree, Mapping):
         for key, value in tree.items():
-            if "serial" in str(key).lower() and isinstance(value, (str, int)):
+            if _SERIAL_KEY.search(str(key)) and isinstance(value, (str, int)):
                 found.add(str(value))
             else:
                 found |= serials_in(value)

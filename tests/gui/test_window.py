@@ -112,3 +112,20 @@ def test_size_and_splitters_are_remembered(qtbot: QtBot, tmp_path: Path) -> None
         made.close()
     assert shapes[0] == shapes[1]
     assert shapes[0][0] == 611 and shapes[0][1][0] > 250
+
+
+def test_a_page_stays_when_the_keyboard_comes_to_the_navigation(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.activateWindow()
+    for key in (Qt.Key.Key_F1, Qt.Key.Key_F1):
+        qtbot.keyClick(window, key)
+        window.go("about")
+        window._navigation.clearFocus()
+        window._navigation.setFocus()
+        qtbot.wait(10)
+        assert shown(window) == "screen-about"
+        screens = [window._stack.widget(place) for place in range(window._stack.count())]
+        assert [each.objectName() for each in screens if each.isVisible()] == ["screen-about"]
+    qtbot.keyClick(window._navigation, Qt.Key.Key_Down)
+    assert shown(window) == "screen-bench"

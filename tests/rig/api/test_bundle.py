@@ -82,7 +82,13 @@ def test_short_and_ordinary_names_are_no_words_to_take_out() -> None:
 
 
 def test_serial_numbers_are_found_by_their_keys() -> None:
-    tree = {"a": {"serial": "X1"}, "b": [{"serial_number": 77}], "c": "serial", "serial": ""}
+    tree = {
+        "a": {"serial": "X1"},
+        "b": [{"serial_number": 77}],
+        "c": "serial",
+        "serial": "",
+        "pyserial": "3.5",
+    }
     assert serials_in(tree) == {"X1", "77"}
 
 
