@@ -177,7 +177,7 @@ class SessionsScreen(Screen):
 
     def _compare(self) -> None:
         # The older one is A, until they are swapped.
-        rows = sorted(self.table.selected(), key=lambda row: row.created_utc)
+        rows = sorted(self.table.selected(), key=lambda row: (row.created_utc, row.name))
         if self._swapped:
             rows.reverse()
         first, second = rows

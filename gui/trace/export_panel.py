@@ -53,6 +53,7 @@ class ExportPanel(QWidget):
         self.save_picture = QPushButton("Save the picture (P)")
         self.save_picture.setObjectName("export-picture-save")
         self.save_picture.setAccessibleName("Save the picture")
+        self.save_picture.setAccessibleName("Save the picture")
         self.size_text = QLabel()
         self.size_text.setObjectName("export-size")
         self.size_text.setTextFormat(Qt.TextFormat.PlainText)
