@@ -97,6 +97,9 @@ def _conv_output(name: str, node: Any, shape: Shape) -> Shape:
         raise _misfit(name, node, shape, wanted)
     if weight[0] % int(node.groups):
         raise DataError(f"{name}: {weight[0]} output channels in {node.groups} groups")
+    stated = _conv_input(node)
+    if stated not in (None, shape):
+        raise _misfit(name, node, shape, stated)
     sides = [
         _strided(name, side, kernel, stride, dilation, before + after)
         for side, kernel, stride, dilation, (before, after) in zip(
