@@ -55,7 +55,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """
     if not values or any(math.isnan(value) for value in values):
         return math.nan
-    if len(values) == 1:
+    if len(values) == 1 and math.isfinite(values[0]):
         return float(values[0])
     ordered = sorted(values)
     place = (len(ordered) - 1) * (percent / 100)

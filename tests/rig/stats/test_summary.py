@@ -8,7 +8,7 @@ import statistics as reference
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rig.stats.summary import NORMAL_95, mean, percentile, percentile_error, ratio, standard_error
@@ -40,6 +40,7 @@ def test_percentiles_interpolate() -> None:
     st.lists(st.floats() | st.sampled_from([0.0, -0.0, 1.0]), min_size=1, max_size=30),
     st.sampled_from([0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0]) | st.floats(0, 100),
 )
+@example([math.inf], 0.0)
 def test_a_percentile_is_numpys_to_the_last_bit(values: list[float], percent: float) -> None:
     with np.errstate(all="ignore"):
         expected = float(np.percentile(np.asarray(values), percent))
