@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,6 +29,23 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     except ImportError:
         return True
     return None
+
+
+#: A wait ends when what it waits for is there; a busy computer may take its time until then.
+_WAIT_MS = 60_000
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _patient() -> None:
+    """Let every wait of pytest-qt have a minute, also where a test asks for less."""
+    from pytestqt.qtbot import QtBot
+
+    original = QtBot.waitUntil
+
+    def wait_until(bot: QtBot, condition: Callable[[], Any], *, timeout: int = _WAIT_MS) -> None:
+        original(bot, condition, timeout=max(timeout, _WAIT_MS))
+
+    QtBot.waitUntil = wait_until
 
 
 @pytest.fixture
