@@ -240,7 +240,7 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
                 first.marks[-2].phase == REACHED + len(step.thresholds) - 1 or not step.thresholds
             )
             # Each stamp is rounded down to a tick. On a busy computer two searches lay two ticks
-            # apart in 2 of 60 runs: the emulator's serial line interrupts when the host lets it.
+            # apart in 2 of 20 runs: the emulator's serial line interrupts when the host lets it.
             apart = [
                 abs(one - two)
                 for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)
