@@ -11,6 +11,8 @@ from rig.errors import BenchError
 #: A file that each folder has, by which it is known.
 _MARKS = {"benches": "virtual-asc.toml", "docs": "PROTOCOL.md", "firmware": "core/nr_shim.h"}
 _INSTALLED = "share/neurorig"
+#: The bench of the demonstration, a file of the package.
+DEMO = Path(__file__).with_name("demo.toml")
 
 
 def shipped(name: str) -> Path:

@@ -25,7 +25,7 @@ from gui.widgets.table import Column, Table
 from rig.api import bundle
 from rig.api.bundle import Bundle, BundleFile
 from rig.bench.scan import scan
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 from rig.units import bytes_text
 
 _COLUMNS = (

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePol
 
 from gui.bench.cards import Card, Cards
 from gui.theme import Theme
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 
 _DOT_PX = 12
 _LINES = 5

@@ -27,7 +27,7 @@ from rig.interfaces.context import Wire
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session import session
-from rig.session.stop import Stop
+from rig.stop import Stop
 from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
 from rig.store.session_folder import BENCH
 

@@ -23,8 +23,8 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
 from gui.widgets.notice import Notice
+from rig.api.report import write_report
 from rig.api.session import Session, open_session
-from rig.cli import report
 
 #: Thirty frames a second; numbers and console every so many frames.
 _FRAME_MS = 33
@@ -249,7 +249,7 @@ class RunScreen(Screen):
         else:
             self.shell.say("the report is being written ...")
             self.shell.worker.do(
-                lambda: report.write(folder), self._show_report, self.notice.show_error
+                lambda: write_report(folder), self._show_report, self.notice.show_error
             )
 
     def _show_report(self, page: Path) -> None:

@@ -20,8 +20,8 @@ from gui.widgets.table import Column, Table
 from rig.api.comparison import MetricPair, Outcome, SessionComparison, counts
 from rig.api.comparison_text import difference_text, spread_text, value_text
 from rig.api.provenance_changes import Change
-from rig.cli.terminal import visible
 from rig.model.metric import Prominence
+from rig.plain_text import visible
 
 _COLOURS = {
     Outcome.IF_UNCHANGED: "warn",

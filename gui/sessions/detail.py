@@ -26,8 +26,8 @@ from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
 from rig.api.listing import RUNNING, Listed
 from rig.check.check import Check
-from rig.cli.terminal import visible
 from rig.model.finding import Finding
+from rig.plain_text import visible
 
 _FINDINGS = (
     Column(

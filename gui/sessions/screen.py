@@ -34,10 +34,10 @@ from gui.worker import Worker
 from rig.api import listing, removal, tags
 from rig.api.comparison import SessionComparison, compare
 from rig.api.listing import Listed, Listing
+from rig.api.report import write_report
 from rig.api.session import Session, open_session
 from rig.check.check import Check, check
-from rig.cli.report import write
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 
 #: A list of a thousand sessions costs 50 ms to look at again, in the background.
 _LOOK_MS = 4000
@@ -237,7 +237,7 @@ class SessionsScreen(Screen):
         self.detail.notice.clear()
         self.detail.set_busy("writing the report ...")
         self._slow.do(
-            lambda: write(row.path),
+            lambda: write_report(row.path),
             lambda path: self.detail.show_report(row, path),
             self._failed,
             key="report",

@@ -25,7 +25,7 @@ from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from rig.api import demonstration
-from rig.cli.demo import DEMO
+from rig.shipped import DEMO
 
 _KINDS = {recent.SESSION: "", recent.BENCH: "", recent.TRACE: "", recent.MISSING: "muted"}
 _COLUMNS = (

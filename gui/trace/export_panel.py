@@ -25,7 +25,7 @@ from gui.trace.pictures import Does
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 from rig.units import quantity
 
 _WHAT = ("Selection", "Visible span", "Whole trace")

@@ -12,7 +12,7 @@ from gui.theme import Theme
 from gui.trace.engine import Subject
 from gui.trace.legend import Legend
 from gui.widgets.labels import Labels
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 from rig.units import quantity
 
 

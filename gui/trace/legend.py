@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gui.theme import Theme
 from gui.trace.bands_item import band_colour
 from gui.trace.engine import IDLE_COLOUR, WARM_UP_COLOUR
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 
 _BOX_PX = 11
 _SPACE_PX = 14

@@ -17,7 +17,7 @@ from gui.trace.task import Task
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
 from rig.api.overlay import Overlay
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 from rig.units import quantity
 
 COLUMNS = (

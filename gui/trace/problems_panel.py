@@ -12,7 +12,7 @@ from gui.trace.engine import Subject
 from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
 from gui.widgets.table import Column
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 from rig.units import quantity
 
 #: A gap of no time at all is still to be seen.

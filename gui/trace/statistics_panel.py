@@ -22,7 +22,7 @@ from gui.trace.pictures import Does
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.widgets.notice import error_text
 from rig.api.statistics import TraceStatistics
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 
 #: A view that moves is not summed up until it rests.
 _REST_MS = 120

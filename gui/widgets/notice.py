@@ -6,8 +6,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
-from rig.cli.terminal import visible
 from rig.errors import RigError
+from rig.plain_text import visible
 
 
 class Notice(QFrame):

@@ -21,7 +21,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from gui import theme
-from rig.cli.terminal import visible
+from rig.plain_text import visible
 
 Index = QModelIndex | QPersistentModelIndex
 _SORT = Qt.ItemDataRole.UserRole

@@ -10,8 +10,7 @@ import click
 from rig.cli.options import sessions_option
 from rig.cli.run import run_bench
 from rig.cli.terminal import Terminal
-
-DEMO = Path(__file__).parent.with_name("demo.toml")
+from rig.shipped import DEMO
 
 
 @click.command()

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from rig.api.report import write_report
 from rig.cli.main import FALSE
 from rig.cli.options import bench_argument, sessions_option, set_option
 from rig.cli.progress import RunProgress
-from rig.cli.report import write
 from rig.cli.result_tables import print_results
 from rig.cli.terminal import Terminal
 from rig.session import session
@@ -43,6 +43,6 @@ def run_bench(bench: Path, overrides: Sequence[str], trials: int | None, session
 def finish(result: session.SessionResult) -> int:
     """Print the results, write the report, and return the exit code."""
     print_results(_OUT, result.results)
-    _OUT.print(f"report {escape(str(write(result.folder)))}", soft_wrap=True)
+    _OUT.print(f"report {escape(str(write_report(result.folder)))}", soft_wrap=True)
     _OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rig.errors import RigError
-
-#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and
-#: halves of characters.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
-
+from rig.plain_text import visible
 
 #: More than any table is wide.
 _UNBOUND = 1000
@@ -54,18 +47,6 @@ class Terminal(Console):
         """Send the rest nowhere."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-
-
-def visible(text: str) -> str:
-    """Return a text with a sign in the place of characters that command a terminal, turn the
-    direction of writing, or are none.
-
-    Bytes of a name that are no UTF-8 are shown by their numbers, so that the file can be found.
-    """
-    return _UNSEEN.sub(
-        lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd",
-        text,
-    )
 
 
 def table_width(console: Console, table: Table) -> int:

@@ -22,10 +22,11 @@ from rig.cli.budget_table import print_budget
 from rig.cli.checks import print_check
 from rig.cli.coverage_table import print_coverage
 from rig.cli.result_tables import print_results
-from rig.cli.terminal import Terminal, print_error, print_rows, visible
+from rig.cli.terminal import Terminal, print_error, print_rows
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
+from rig.plain_text import visible
 from rig.results.document import TrialProblem
 from rig.session.session import SessionResult
 from tests.commands import rig

@@ -14,7 +14,7 @@ from rig.errors import Stopped
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session.session import open_bench
-from rig.session.stop import Stop
+from rig.stop import Stop
 from rig.store.events import Event, Opened, Opening, RailState, StepBegun, StepDone
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE, Trace

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a session, written from whatever state its files are in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rig.errors import DataError
+
+
+def write_report(folder: Path) -> Path:
+    """Write the report of a session; raises DataError where a file of it is damaged."""
+    # Here, because it brings matplotlib: half a second that others need not wait for.
+    from rig.report import report
+
+    try:
+        return report.write_report(folder)
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise DataError(
+            f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}"
+        ) from error

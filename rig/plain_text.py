@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text from outside, made safe to show: in a terminal or in a window."""
+
+from __future__ import annotations
+
+import re
+
+#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and
+#: halves of characters.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """Return a text with a sign in the place of characters that command a terminal, turn the
+    direction of writing, or are none.
+
+    Bytes of a name that are no UTF-8 are shown by their numbers, so that the file can be found.
+    """
+    return _UNSEEN.sub(
+        lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd",
+        text,
+    )
