@@ -28,7 +28,8 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from gui.memory import Memory
 from gui.window import MainWindow
 from gui.worker import Worker
-from rig.api import demonstration, tags
+from rig.api import demonstration
+from rig.api.archive import tags
 from rig.session.session import open_bench
 from rig.shipped import shipped
 

@@ -24,7 +24,7 @@ import numpy as np
 import pyjls
 
 import rig
-from rig.api.columns import Columns
+from rig.api.traces.columns import Columns
 from rig.trace.level_cache import FOLDER_VARIABLE
 from rig.trace.levels import ENTRY
 from rig.trace.trace import CURRENT, TRACE, VOLTAGE

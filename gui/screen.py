@@ -9,7 +9,7 @@ from typing import ClassVar
 from PySide6.QtWidgets import QWidget
 
 from gui.shell import Shell, TraceRequest
-from rig.api.session import Session
+from rig.api.sessions.session import Session
 
 
 class Screen(QWidget):

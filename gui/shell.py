@@ -13,7 +13,7 @@ from gui.bridge import Bridge
 from gui.memory import Memory
 from gui.theme import Theme, Themes
 from gui.worker import Worker
-from rig.api.session import Session
+from rig.api.sessions.session import Session
 
 
 @dataclass(frozen=True, slots=True)

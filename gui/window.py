@@ -35,7 +35,7 @@ from gui.theme import DARK, LIGHT
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
 from rig.api.demonstration import found_or_made
-from rig.api.session import Session, open_session
+from rig.api.sessions.session import Session, open_session
 from rig.errors import DataError
 
 _SIZE = (1400, 900)

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rig.api.bench import OpenBench, open_bench
-    from rig.api.metric import Comparison, Metrics, SessionMetric
-    from rig.api.overlay import Overlay, overlay
-    from rig.api.session import Session, SessionProblem, SessionVerdict, open_session, sessions
-    from rig.api.statistics import Cancelled
-    from rig.api.trace import SessionTrace, open_trace
+    from rig.api.sessions.metric import Comparison, Metrics, SessionMetric
+    from rig.api.sessions.session import (
+        Session,
+        SessionProblem,
+        SessionVerdict,
+        open_session,
+        sessions,
+    )
+    from rig.api.traces.statistics import Cancelled
+    from rig.api.traces.trace import SessionTrace, open_trace
+    from rig.api.trials.overlay import Overlay, overlay
     from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
     from rig.stats.interval import Interval
     from rig.stop import Stop
@@ -46,17 +52,17 @@ __all__ = [
 
 _HOMES = {
     "rig.api.bench": ("OpenBench", "open_bench"),
-    "rig.api.metric": ("Comparison", "Metrics", "SessionMetric"),
-    "rig.api.overlay": ("Overlay", "overlay"),
-    "rig.api.session": (
+    "rig.api.sessions.metric": ("Comparison", "Metrics", "SessionMetric"),
+    "rig.api.trials.overlay": ("Overlay", "overlay"),
+    "rig.api.sessions.session": (
         "Session",
         "SessionProblem",
         "SessionVerdict",
         "open_session",
         "sessions",
     ),
-    "rig.api.statistics": ("Cancelled",),
-    "rig.api.trace": ("SessionTrace", "open_trace"),
+    "rig.api.traces.statistics": ("Cancelled",),
+    "rig.api.traces.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
     "rig.stop": ("Stop",),
     "rig.stats.interval": ("Interval",),

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 from gui.shell import Shell
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
-from rig.api import bundle
-from rig.api.bundle import Bundle, BundleFile
+from rig.api.support import bundle
+from rig.api.support.bundle import Bundle, BundleFile
 from rig.bench.scan import scan
 from rig.plain_text import visible
 from rig.units import bytes_text

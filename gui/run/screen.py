@@ -24,7 +24,7 @@ from gui.shell import Shell
 from gui.theme import Theme
 from gui.widgets.notice import Notice
 from rig.api.report import write_report
-from rig.api.session import Session, open_session
+from rig.api.sessions.session import Session, open_session
 
 #: Thirty frames a second; numbers and console every so many frames.
 _FRAME_MS = 33

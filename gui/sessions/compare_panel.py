@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
-from rig.api.comparison import MetricPair, Outcome, SessionComparison, counts
-from rig.api.comparison_text import difference_text, spread_text, value_text
-from rig.api.provenance_changes import Change
+from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, counts
+from rig.api.comparing.provenance_changes import Change
+from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.model.metric import Prominence
 from rig.plain_text import visible
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
 
-from rig.api.listing import Listed
+from rig.api.archive.listing import Listed
 from rig.plain_text import visible
 from rig.units import bytes_text
 

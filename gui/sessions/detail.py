@@ -24,7 +24,7 @@ from gui.theme import Theme
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
-from rig.api.listing import RUNNING, Listed
+from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.model.finding import Finding
 from rig.plain_text import visible

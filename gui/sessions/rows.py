@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from gui.widgets.table import Column
-from rig.api import listing
-from rig.api.listing import Listed
+from rig.api.archive import listing
+from rig.api.archive.listing import Listed
 from rig.units import bytes_text
 
 _COLOURS = {

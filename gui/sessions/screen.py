@@ -31,11 +31,11 @@ from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
 from gui.worker import Worker
-from rig.api import listing, removal, tags
-from rig.api.comparison import SessionComparison, compare
-from rig.api.listing import Listed, Listing
+from rig.api.archive import listing, removal, tags
+from rig.api.archive.listing import Listed, Listing
+from rig.api.comparing.comparison import SessionComparison, compare
 from rig.api.report import write_report
-from rig.api.session import Session, open_session
+from rig.api.sessions.session import Session, open_session
 from rig.check.check import Check, check
 from rig.plain_text import visible
 

@@ -14,7 +14,7 @@ from gui.trace.plain_plot import PlainPlot
 from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
-from rig.api.distributions import Histogram, Spectrum
+from rig.api.traces.distributions import Histogram, Spectrum
 from rig.units import quantity
 
 _REST_MS = 200

@@ -19,8 +19,8 @@ from gui.trace.plain_plot import PlainPlot
 from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
-from rig.api.edges import Edge
-from rig.api.trace import SessionTrace
+from rig.api.traces.edges import Edge
+from rig.api.traces.trace import SessionTrace
 from rig.units import quantity
 
 Array = NDArray[np.float64]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from gui.trace.band_layout import BandSpans
 from rig.annotations import Annotations
-from rig.api.overlay import Overlay, overlay
-from rig.api.session import Session, SessionProblem, open_session
-from rig.api.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
-from rig.api.statistics import Stopped
-from rig.api.trace import SessionTrace, open_trace
+from rig.api.sessions.session import Session, SessionProblem, open_session
+from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
+from rig.api.traces.statistics import Stopped
+from rig.api.traces.trace import SessionTrace, open_trace
+from rig.api.trials.overlay import Overlay, overlay
 from rig.errors import DataError, RigError
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder

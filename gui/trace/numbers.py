@@ -10,8 +10,8 @@ from itertools import count
 from threading import Event
 
 from gui.trace.pictures import Does
-from rig.api.statistics import Cancelled, TraceStatistics
-from rig.api.trace import SessionTrace
+from rig.api.traces.statistics import Cancelled, TraceStatistics
+from rig.api.traces.trace import SessionTrace
 
 
 class Numbers:

@@ -16,7 +16,7 @@ from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
-from rig.api.overlay import Overlay
+from rig.api.trials.overlay import Overlay
 from rig.plain_text import visible
 from rig.units import quantity
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gui.trace.viewport import Viewport
-from rig.api.columns import Columns
-from rig.api.trace import SessionTrace
+from rig.api.traces.columns import Columns
+from rig.api.traces.trace import SessionTrace
 
 #: Of the span on each side: while the zoom changes, and once it rests.
 _NARROW = 0.05

@@ -30,7 +30,7 @@ from gui.trace.markers_item import paint_markers
 from gui.trace.painting import draw_lines, line_pen, mixed
 from gui.trace.pictures import Pictures
 from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
-from rig.api.columns import Band, Columns
+from rig.api.traces.columns import Band, Columns
 
 Array = NDArray[np.float64]
 

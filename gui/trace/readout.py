@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rig.api.statistics import SignalStatistics, TraceStatistics
+from rig.api.traces.statistics import SignalStatistics, TraceStatistics
 from rig.units import quantity, scale
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")

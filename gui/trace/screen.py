@@ -38,8 +38,8 @@ from gui.trace.window_table import WindowTable
 from gui.widgets.notice import Notice, error_text
 from gui.worker import Worker
 from rig.annotations import Annotations
-from rig.api.edges import EdgeTimes
-from rig.api.session import Session
+from rig.api.sessions.session import Session
+from rig.api.traces.edges import EdgeTimes
 from rig.errors import RigError
 
 #: So much of the width is the picture's, the rest that of the tables.

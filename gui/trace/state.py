@@ -13,7 +13,7 @@ from gui.trace.history import History
 from gui.trace.markers import Mark, Markers, Part
 from gui.trace.scales import Scale
 from gui.trace.viewport import Viewport
-from rig.api.edges import Edge, EdgeTimes
+from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
 
 Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered"]

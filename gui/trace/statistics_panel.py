@@ -21,7 +21,7 @@ from gui.trace.numbers import Numbers
 from gui.trace.pictures import Does
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.widgets.notice import error_text
-from rig.api.statistics import TraceStatistics
+from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
 
 #: A view that moves is not summed up until it rests.

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Generic, TypeVar
 
 from gui.trace.pictures import Does
-from rig.api.statistics import Cancelled, Stopped
+from rig.api.traces.statistics import Cancelled, Stopped
 
 Result = TypeVar("Result")
 

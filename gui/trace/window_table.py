@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
 from gui.widgets.table import Column
-from rig.api.spans import TrialSpan
+from rig.api.traces.spans import TrialSpan
 from rig.units import quantity
 
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.theme import Theme
-from rig.api.replication import BudgetLine, MetricTrials
+from rig.api.trials.replication import BudgetLine, MetricTrials
 from rig.units import quantity, share
 
 _ROW_PX = 20

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 from gui.theme import Theme
 from gui.trials import words
 from gui.trials.words import DotScale
-from rig.api.drift import percent
-from rig.api.replication import MetricTrials, TrialDot
+from rig.api.trials.drift import percent
+from rig.api.trials.replication import MetricTrials, TrialDot
 from rig.results.replication import LIMIT, deviation
 
 _ROW_PX = 34

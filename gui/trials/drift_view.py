@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trials import words
-from rig.api.drift import percent
-from rig.api.replication import MetricTrials, TrialDot
+from rig.api.trials.drift import percent
+from rig.api.trials.replication import MetricTrials, TrialDot
 
 _EDGE = 0.6
 _MEANING = (

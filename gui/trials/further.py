@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.trials import words
 from gui.widgets.table import Column, Table
-from rig.api.replication import MetricTrials, SessionTrials
+from rig.api.trials.replication import MetricTrials, SessionTrials
 from rig.model import comparison
 from rig.model.grid import CellState
 from rig.results.stated import stated

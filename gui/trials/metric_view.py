@@ -11,7 +11,7 @@ from gui.trials import words
 from gui.trials.budget_view import BudgetView
 from gui.trials.drift_view import DriftView
 from gui.trials.what_if import WhatIfView
-from rig.api.replication import MetricTrials, SessionTrials
+from rig.api.trials.replication import MetricTrials, SessionTrials
 
 _PLOT_PX = 215
 _PLOT_MOST_PX = 330

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
-from rig.api.drawing import merged, nearest
-from rig.api.drawn import Area, Cells, Colour, Curve, Drawing, DrawnAxis, Level, Panel
+from rig.api.drawing.drawn import Area, Cells, Colour, Curve, Drawing, DrawnAxis, Level, Panel
+from rig.api.drawing.pictures import merged, nearest
 
 #: A panel can be moved by so many times its size, and what reaches its edge is drawn so far.
 _ROOM = 8.0

@@ -29,12 +29,12 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
-from rig.api.drawing import drawings, within_drawings
-from rig.api.drawn import Drawing
-from rig.api.drift import RULE_DRIFT, RULE_ODD
-from rig.api.replication import MetricTrials, SessionTrials, session_trials
-from rig.api.session import Session
-from rig.api.within import RULE, sentences, within_trials
+from rig.api.drawing.drawn import Drawing
+from rig.api.drawing.pictures import drawings, within_drawings
+from rig.api.sessions.session import Session
+from rig.api.trials.drift import RULE_DRIFT, RULE_ODD
+from rig.api.trials.replication import MetricTrials, SessionTrials, session_trials
+from rig.api.trials.within import RULE, sentences, within_trials
 
 _EMPTY = (
     "Open a session to see its trials: on the start page, from the list of sessions, or by "

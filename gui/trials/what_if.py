@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.theme import Theme
 from gui.trials import words
-from rig.api.replication import (
+from rig.api.trials.replication import (
     AUDIT,
     REPLICATION,
     MetricTrials,

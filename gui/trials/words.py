@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rig.api.drift import percent
-from rig.api.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
+from rig.api.trials.drift import percent
+from rig.api.trials.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
 from rig.results.replication import LIMIT, RULES, MetricVerdict, Verdict
 from rig.results.stated import Stated, stated
 from rig.stats.few_trials import TREND_LEAST

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from rig.api.session import Session
+from rig.api.sessions.session import Session
 from rig.bench.console import console
 from rig.model.steps import Sync
 from rig.session import session

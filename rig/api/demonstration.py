@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rig.api.archive.listing import Listing
 from rig.api.bench import open_bench
-from rig.api.listing import Listing
 from rig.shipped import shipped
 from rig.store.events import Subscriber
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig.api import bundle as support
+from rig.api.support import bundle as support
 from rig.bench.scan import scan
 from rig.cli.terminal import Terminal
 from rig.units import bytes_text

@@ -11,11 +11,11 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from rig.api.comparison import MetricPair, Outcome, SessionComparison
-from rig.api.comparison import compare as compare_sessions
-from rig.api.comparison_text import difference_text, spread_text, value_text
-from rig.api.provenance_changes import Change
-from rig.api.session import open_session
+from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison
+from rig.api.comparing.comparison import compare as compare_sessions
+from rig.api.comparing.provenance_changes import Change
+from rig.api.comparing.text import difference_text, spread_text, value_text
+from rig.api.sessions.session import open_session
 from rig.cli.labels import of_session, print_labels
 from rig.cli.terminal import Terminal, print_whole
 from rig.model.metric import Prominence

@@ -11,8 +11,8 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from rig.api import listing, tags
-from rig.api.listing import Listed
+from rig.api.archive import listing, tags
+from rig.api.archive.listing import Listed
 from rig.cli.options import sessions_option
 from rig.cli.terminal import Terminal, print_whole
 from rig.errors import DataError

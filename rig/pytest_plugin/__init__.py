@@ -204,9 +204,9 @@ def _note_sessions(item: pytest.Item) -> None:
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Explain a failed comparison of a metric with a number: value, both intervals, verdict."""
-    if "rig.api.metric" not in sys.modules:
+    if "rig.api.sessions.metric" not in sys.modules:
         return None  # so neither side is a metric
-    from rig.api.metric import SessionMetric
+    from rig.api.sessions.metric import SessionMetric
 
     metric, limit = (left, right) if isinstance(left, SessionMetric) else (right, left)
     if not isinstance(metric, SessionMetric) or not isinstance(limit, int | float):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from rig.api.metric import Metrics, SessionMetric
-from rig.api.session import Session
+from rig.api.sessions.metric import Metrics, SessionMetric
+from rig.api.sessions.session import Session
 
 
 class TestedMetrics(Metrics):

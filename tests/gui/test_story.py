@@ -18,7 +18,7 @@ import rig
 from gui.run.record import Picture, Stage
 from gui.widgets.table import Table
 from rig.api import demonstration
-from rig.api.comparison import Outcome
+from rig.api.comparing.comparison import Outcome
 from rig.api.demonstration import DRIFTING_TRIAL
 from tests.gui.trace.test_screen import _drag
 

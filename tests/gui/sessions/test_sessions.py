@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushB
 
 from gui.sessions.screen import SessionsScreen
 from gui.widgets.table import Table
-from rig.api import removal
-from rig.api.comparison import Outcome
+from rig.api.archive import removal
+from rig.api.comparing.comparison import Outcome
 from rig.session.session import open_bench
 from tests.conftest import VIRTUAL_NULL
 

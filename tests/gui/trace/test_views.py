@@ -75,7 +75,7 @@ def test_an_edge_is_shown_with_its_uncertainty(
 def test_the_histogram_and_the_spectrum_are_of_the_selection(
     screen: TraceScreen, qtbot: QtBot
 ) -> None:
-    from rig.api.distributions import Histogram, Spectrum
+    from rig.api.traces.distributions import Histogram, Spectrum
 
     state = screen.state
     assert state is not None

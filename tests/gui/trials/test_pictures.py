@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from PySide6.QtCore import Qt
 
-from rig.api.drawing import drawing
+from rig.api.drawing.pictures import drawing
 from rig.model.picture import Picture
 from rig.report.style import GOOD, SERIES
 

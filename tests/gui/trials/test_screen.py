@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from rig.api.replication import AUDIT, REPLICATION, what_if
+from rig.api.trials.replication import AUDIT, REPLICATION, what_if
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -12,7 +12,7 @@ import pytest
 import rig
 from gui.trials import words
 from gui.trials.words import DotScale
-from rig.api.replication import AUDIT, REPLICATION, SessionTrials, session_trials, what_if
+from rig.api.trials.replication import AUDIT, REPLICATION, SessionTrials, session_trials, what_if
 
 ENERGY = "energy_infer"
 

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of a folder as rows of a list: status, verdict, what was measured, size, tags.
+
+Quick also for a thousand: of results.json only what a row shows is looked at, and a session that
+did not change is not read again. One that crashed, is damaged, or is none of this version has a row
+with what can be known of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rig.api.archive.tags import Tags
+from rig.errors import RigError
+from rig.results import labels
+from rig.store import inventory
+from rig.store.journal import Journal
+from rig.store.session_folder import (
+    BENCH,
+    EVENTS,
+    PROVENANCE,
+    REPORT,
+    RESULTS,
+    SessionFolder,
+    read_json,
+)
+
+RUNNING = "running"
+KILLED = "killed"
+UNREADABLE = "unreadable"
+#: How a session can stand, from the best to the worst.
+STATUSES = ("success", RUNNING, "abort", "fail", KILLED, UNREADABLE)
+#: Of these, `rig resume` may go on with.
+RESUMABLE = ("abort", "fail", KILLED)
+
+_MARKS = (EVENTS, BENCH, PROVENANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One session as a row of a list; what is not known is empty.
+
+    `verdict` is None where there are no results. `trials` of `trials_due` are finished. `reason`
+    says why a session cannot be read, did not end, or has a false verdict.
+    """
+
+    path: Path
+    status: str
+    verdict: bool | None = None
+    reason: str = ""
+    bench: str = ""
+    task: str = ""
+    scenario: str = ""
+    device: str = ""
+    monitors: str = ""
+    created_utc: str = ""
+    size_b: int = 0
+    trials: int = 0
+    trials_due: int = 0
+    problems: int = 0
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    has_report: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the folder."""
+        return self.path.name
+
+    @property
+    def resumable(self) -> bool:
+        """Return whether the session did not end, and may go on."""
+        return self.status in RESUMABLE
+
+    @property
+    def outcome(self) -> str:
+        """Return status and verdict in a word or two."""
+        if self.status != "success":
+            return self.status
+        if self.verdict is None:
+            return "no verdict"
+        return "replicates" if self.verdict else "does not replicate"
+
+    @property
+    def text(self) -> str:
+        """Return all that a search looks at, in small letters."""
+        verdict = "none" if self.verdict is None else str(self.verdict).lower()
+        words = [
+            *(self.name, self.bench, self.task, self.scenario, self.device, self.monitors),
+            *(self.created_utc, self.outcome, self.reason, *self.labels),
+            *(f"#{tag}" for tag in self.tags),
+            *(f"status:{self.status}", f"verdict:{verdict}"),
+        ]
+        return " ".join(words).lower()
+
+
+class Listing:
+    """The sessions of a folder, which remembers what it has read; `fault` says why tags are
+    missing.
+    """
+
+    def __init__(self, root: Path | str = "sessions") -> None:
+        self.root = Path(root)
+        self.fault = ""
+        self._known: dict[Path, tuple[tuple[int, ...], Listed]] = {}
+
+    def rows(self) -> list[Listed]:
+        """Return a row for each session, the newest first."""
+        found = list(self.each())
+        return sorted(found, key=lambda row: (row.created_utc, row.name), reverse=True)
+
+    def each(self) -> Iterator[Listed]:
+        """Yield the rows one after another, in no order."""
+        tags, self.fault = _tags(self.root)
+        there = set()
+        for path in _folders(self.root):
+            there.add(path)
+            stamp = _stamp(path)
+            known = self._known.get(path)
+            if known is not None and known[0] == stamp and known[1].status != RUNNING:
+                row = known[1]
+                # A session that ended without a last line may have been taken up again.
+                row = replace(row, status=_now(row.status, path))
+            else:
+                row = read(path)
+                self._known[path] = (stamp, row)
+            yield replace(row, tags=tags.find(path))
+        self._known = {path: row for path, row in self._known.items() if path in there}
+
+
+def read(path: Path) -> Listed:
+    """Return the row of one session folder, whatever state that is in; without its tags."""
+    try:
+        size_b = _size_b(path)
+        return _read(path, size_b)
+    except (RigError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        said = error.cause if isinstance(error, RigError) else repr(error)
+        return Listed(path, UNREADABLE, reason=said)
+
+
+def search(rows: Iterable[Listed], words: str) -> list[Listed]:
+    """Return the rows in which every word is found; -word leaves out, #tag is a whole tag,
+    status:killed and verdict:false name what they say.
+    """
+    wanted = words.lower().split()
+    return [row for row in rows if _matches(row, wanted)]
+
+
+def is_running(path: Path) -> bool:
+    """Return whether a process writes a session now: it holds a lock on events.jsonl."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with (path / EVENTS).open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _matches(row: Listed, words: Iterable[str]) -> bool:
+    text = row.text
+    tags = {f"#{tag.lower()}" for tag in row.tags}
+    for word in words:
+        wanted = not word.startswith("-") or word == "-"
+        word = word if wanted else word[1:]
+        there = word in tags if word.startswith("#") and len(word) > 1 else word in text
+        if there != wanted:
+            return False
+    return True
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        inside = sorted(root.iterdir())
+    except OSError:
+        return []
+    return [
+        path
+        for path in inside
+        if not path.name.startswith(".") and any((path / mark).is_file() for mark in _MARKS)
+    ]
+
+
+def _tags(root: Path) -> tuple[Tags, str]:
+    try:
+        return Tags.read(root), ""
+    except (RigError, OSError) as error:
+        return Tags({}), str(error).split("\n")[0]
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what changes when a session does: times and sizes of the files that a row is made
+    of.
+    """
+    numbers: list[int] = []
+    for name in (EVENTS, RESULTS, PROVENANCE, REPORT):
+        try:
+            facts = (path / name).stat()
+            numbers += (facts.st_mtime_ns, facts.st_size)
+        except OSError:
+            numbers += (0, 0)
+    return tuple(numbers)
+
+
+def _size_b(path: Path) -> int:
+    return sum(file.stat().st_size for file in inventory.files(path).values())
+
+
+def _now(status: str, path: Path) -> str:
+    return RUNNING if status in RESUMABLE and is_running(path) else status
+
+
+def _read(path: Path, size_b: int) -> Listed:
+    folder = SessionFolder(path)
+    # Whatever a damaged session still has of itself stands beside the reason.
+    row = _with_provenance(Listed(path, UNREADABLE, size_b=size_b), folder)
+    row = replace(row, has_report=(path / REPORT).is_file())
+    if not (path / EVENTS).is_file():
+        return replace(row, reason="it was killed before its bench was open")
+    try:
+        folder.refuse_other()
+        journal = folder.journal()
+    except RigError as error:
+        return replace(row, reason=error.evidence or error.cause)
+    if journal.faults:
+        return replace(row, reason=f"{EVENTS}: {journal.faults[0]}")
+    return _with_results(_with_journal(row, journal), path)
+
+
+def _with_provenance(row: Listed, folder: SessionFolder) -> Listed:
+    try:
+        facts: Any = folder.provenance()
+    except RigError:
+        return row
+    if not isinstance(facts, Mapping):
+        return row
+    sut = facts.get("sut")
+    monitors = facts.get("monitors")
+    names = (
+        [_text(info, "name") for info in monitors.values()] if isinstance(monitors, Mapping) else []
+    )
+    return replace(
+        row,
+        task=_text(facts.get("task"), "name"),
+        device=_text(sut, "name"),
+        monitors=", ".join(filter(None, names)),
+        created_utc=_text(facts, "created_utc"),
+        labels=tuple(label.text for label in labels.of_provenance(facts)),
+    )
+
+
+def _with_journal(row: Listed, journal: Journal) -> Listed:
+    finished = [event for event in journal.events if event.event == "trial_finished"]
+    last = journal.measured[-1]
+    return replace(
+        row,
+        status=_now(journal.status, row.path),
+        reason=last.reason,
+        trials=len(finished),
+        trials_due=journal.events[0].trials,
+        problems=sum(len(event.problems) for event in finished),
+    )
+
+
+def _with_results(row: Listed, path: Path) -> Listed:
+    if not (path / RESULTS).is_file():
+        bench, scenario = _of_bench(path / BENCH)
+        return replace(row, bench=bench or _bench_of(row.name), scenario=scenario)
+    try:
+        content = read_json(path / RESULTS)
+        row = replace(row, bench=str(content["bench"]), scenario=str(content["scenario"]))
+        judged = content["replication"]
+        ok = bool(judged["ok"]) and not content["problems"] and row.status == "success"
+        reason = row.reason or str(judged.get("reason") or "")
+        if content["problems"]:
+            first = content["problems"][0]
+            reason = f"trial {first['trial']}: {first['code']}: {first['detail']}"
+        return replace(row, verdict=ok, reason="" if ok else reason)
+    except (RigError, LookupError, TypeError, AttributeError) as error:
+        said = error.cause if isinstance(error, RigError) else f"{RESULTS} was damaged: {error!r}"
+        return replace(row, reason=said)
+
+
+def _of_bench(path: Path) -> tuple[str, str]:
+    """Return the name of the bench, and that of its scenario, from the bench file as resolved."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "", ""
+    scenario = content.get("scenario")
+    name = next(iter(scenario), "") if isinstance(scenario, dict) else ""
+    return _text(content.get("bench"), "name"), str(name)
+
+
+def _bench_of(name: str) -> str:
+    """Return the bench that the name of a folder tells: what stands behind the time."""
+    return name.partition("-")[2]
+
+
+def _text(facts: Any, key: str) -> str:
+    value = facts.get(key) if isinstance(facts, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def summary(rows: Iterable[Listed]) -> str:
+    """Return how many sessions there are, and how they stand, in one line."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.outcome] = counts.get(row.outcome, 0) + 1
+    total = sum(counts.values())
+    parts = [f"{count} {word}" for word, count in sorted(counts.items(), key=lambda one: -one[1])]
+    return ": ".join(filter(None, (f"{total} session{'s' * (total != 1)}", ", ".join(parts))))

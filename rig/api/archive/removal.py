@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions taken away: into a trash folder beside them, from which they come back, or for good."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rig.api.archive.listing import is_running
+from rig.errors import DataError, DeviceBusy, storage_error
+from rig.store.session_folder import BENCH, EVENTS, PROVENANCE
+
+TRASH = ".trash"
+_MARKS = (EVENTS, BENCH, PROVENANCE)
+
+
+def to_trash(path: Path) -> Path:
+    """Move a session into the trash folder beside it; return where it is now."""
+    with _taken(path):
+        return _moved(path, path.parent / TRASH)
+
+
+def restore(path: Path) -> Path:
+    """Move a session out of the trash folder; return where it is now."""
+    if path.parent.name != TRASH:
+        raise DataError(f"{path} is in no trash folder", try_next=f"a folder below {TRASH}")
+    with _taken(path):
+        return _moved(path, path.parent.parent)
+
+
+def delete(path: Path) -> None:
+    """Delete a session for good."""
+    with _taken(path):
+        try:
+            # Under another name first: what is deleted by halves is no session any more.
+            gone = _moved(path, path.parent / TRASH, ".deleting")
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise storage_error(error, path) from error
+
+
+def trashed(root: Path) -> list[Path]:
+    """Return the sessions in the trash folder of a folder of sessions, the newest first."""
+    place = root / TRASH
+    if not place.is_dir():
+        return []
+    inside = [path for path in place.iterdir() if path.is_dir() and _is_session(path)]
+    return sorted(inside, key=lambda path: path.name, reverse=True)
+
+
+@contextmanager
+def _taken(path: Path) -> Iterator[None]:
+    """Keep a session from being taken up while it is moved; refuse one that runs, and what is none
+    at all.
+    """
+    if path.is_symlink() or not path.is_dir() or not _is_session(path):
+        raise DataError(f"{path} is no session folder", try_next="rig sessions shows the sessions")
+    if is_running(path):
+        raise _busy(path)
+    events = path / EVENTS
+    if sys.platform == "win32" or not events.is_file():
+        yield
+        return
+    import fcntl
+
+    with events.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise _busy(path) from error
+        yield
+
+
+def _busy(path: Path) -> DeviceBusy:
+    return DeviceBusy(
+        f"{path} is running", try_next="wait until it has ended, or stop it; then take it away"
+    )
+
+
+def _is_session(path: Path) -> bool:
+    return any((path / mark).is_file() for mark in _MARKS)
+
+
+def _moved(path: Path, place: Path, suffix: str = "") -> Path:
+    try:
+        place.mkdir(exist_ok=True)
+        for number in ("", *(f"~{count}" for count in range(2, 1000))):
+            target = place / f"{path.name}{suffix}{number}"
+            if not target.exists():
+                return path.rename(target)
+    except OSError as error:
+        raise storage_error(error, path) from error
+    raise DataError(f"{place} has a thousand sessions named {path.name}")

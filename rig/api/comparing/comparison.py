@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sessions side by side: metrics with the difference and its uncertainty, and what differs in
+how they came about.
+
+Two sessions on one instrument share its gain, its offset and its clock: of a difference most of
+these cancel, if the instrument has not changed in between. That nobody measured, so both ends are
+stated: `apart` as if the two shared nothing, which is the wider one, and `shared` as if the
+instrument had stayed the same to the last digit. The truth lies between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from rig.api.comparing.provenance_changes import Change, changes
+from rig.api.sessions.session import Session
+from rig.errors import DataError, RigError
+from rig.results.document import IntervalResult, MetricResult, Results
+from rig.stats.coverage_factor import coverage_factor
+from rig.store.provenance_file import Provenance
+from rig.store.session_folder import CATALOGUE, SessionFolder
+
+#: Components that are errors of the instrument itself, and stay while it does.
+_OF_INSTRUMENT = (
+    "current gain",
+    "current offset",
+    "voltage gain",
+    "voltage offset",
+    "clock",
+    "edge delay",
+)
+
+
+class Outcome(Enum):
+    """What a comparison of one metric says."""
+
+    DIFFERS = "differs"
+    IF_UNCHANGED = "differs if the instrument stayed the same"
+    NOT_SHOWN = "no difference shown"
+    EQUAL = "equal"
+    UNKNOWN = "cannot be said"
+    IN_ONE = "in one session only"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The uncertainty of a difference: combined standard uncertainty and half-width at 95 %."""
+
+    standard_uncertainty: float
+    expanded_uncertainty: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPair:
+    """A metric of two sessions; `difference` is the second less the first, in the metric's unit.
+
+    `apart` and `shared` are None where an interval of the metric is not made of a standard
+    uncertainty, as that of a percentile or a share: then two intervals that do not meet tell.
+    `shared_parts` names the components that the two have in common. `reason` says what the outcome
+    rests on, or why none can be told.
+    """
+
+    name: str
+    unit: str
+    first: MetricResult | None
+    second: MetricResult | None
+    difference: float | None
+    relative: float | None
+    apart: Spread | None
+    shared: Spread | None
+    shared_parts: tuple[str, ...]
+    outcome: Outcome
+    reason: str
+
+    @property
+    def better(self) -> bool | None:
+        """Return whether the second session is the better one; None where that is not shown."""
+        row = self.second or self.first
+        if self.outcome is not Outcome.DIFFERS or self.difference is None or row is None:
+            return None
+        if row.higher_is_better is None:
+            return None
+        return (self.difference > 0) == row.higher_is_better
+
+
+@dataclass(frozen=True, slots=True)
+class SessionComparison:
+    """Two sessions compared; `notes` are what a reader must know before the numbers."""
+
+    first: Session
+    second: Session
+    metrics: tuple[MetricPair, ...]
+    changes: tuple[Change, ...]
+    shared_rails: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def compare(first: Session, second: Session) -> SessionComparison:
+    """Compare two sessions, of which either may have crashed: then its finished trials count."""
+    results, notes = _both_results(first, second)
+    rails: tuple[str, ...] = ()
+    pairs: tuple[MetricPair, ...] = ()
+    if results is not None:
+        one, other = results
+        rails = _shared_rails(one.provenance, other.provenance)
+        same = _same_samples(first, second, one, other)
+        notes = (*notes, *_notes(one, other, rails, same))
+        pairs = tuple(_pairs(one, other, rails, same))
+    changed = tuple(changes(first.path, second.path))
+    return SessionComparison(first, second, pairs, changed, rails, notes)
+
+
+def _both_results(
+    first: Session, second: Session
+) -> tuple[tuple[Results, Results] | None, tuple[str, ...]]:
+    found: list[Results] = []
+    notes: list[str] = []
+    for session in (first, second):
+        if session.status not in ("success", "unreadable"):
+            notes.append(f"{session.path.name} did not finish ({session.status})")
+        try:
+            results = session.results
+            found.append(results)
+        except (RigError, OSError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+            said = error.cause if isinstance(error, RigError) else repr(error)
+            notes.append(f"{session.path.name} has no results: {said}")
+            continue
+        if not session.valid:
+            notes.append(f"{session.path.name} is not valid: its numbers are no results")
+    return ((found[0], found[1]) if len(found) == 2 else None), tuple(notes)
+
+
+def _shared_rails(first: Provenance, second: Provenance) -> tuple[str, ...]:
+    """Return the rails that one and the same instrument measured in both sessions: of one kind and
+    with one serial number.
+    """
+    return tuple(
+        rail
+        for rail, one in first.monitors.items()
+        if (other := second.monitors.get(rail)) is not None
+        and one.serial
+        and (one.kind, one.serial) == (other.kind, other.serial)
+    )
+
+
+def _same_samples(first: Session, second: Session, one: Results, other: Results) -> bool:
+    """Return whether both measured the same samples of the task, as far as the sessions tell."""
+    if one.task != other.task:
+        return False
+    hashes = [_catalogue_hash(session) for session in (first, second)]
+    if any(hashes):
+        return hashes[0] == hashes[1]
+    tasks = [results.provenance.stored.get("task") for results in (one, other)]
+    return tasks[0] == tasks[1]
+
+
+def _catalogue_hash(session: Session) -> str:
+    try:
+        events = SessionFolder(session.path).events()
+    except (DataError, OSError):
+        return ""
+    return events[0].files.get(CATALOGUE, "") if events else ""
+
+
+def _notes(one: Results, other: Results, rails: Sequence[str], same: bool) -> Iterator[str]:
+    for what in ("task", "scenario"):
+        if getattr(one, what) != getattr(other, what):
+            yield (
+                f"the {what}s differ ({getattr(one, what)}, {getattr(other, what)}): a metric of "
+                "one name is another thing"
+            )
+    if one.simulated != other.simulated:
+        yield "one session is simulated, the other is not"
+    if not same:
+        yield (
+            "the sessions measured different samples: their choice is part of the uncertainty of "
+            "each difference"
+        )
+    measured = one.provenance.monitors
+    names = [measured[rail].serial for rail in rails]
+    if names:
+        yield (
+            f"both used the same instrument ({', '.join(names)}): its gain, offset and clock "
+            "cancel in a difference as far as they have not changed"
+        )
+    elif measured and other.provenance.monitors:
+        known = all(
+            info.serial for results in (one, other) for info in results.provenance.monitors.values()
+        )
+        yield (
+            "the sessions used different instruments: nothing cancels in a difference"
+            if known
+            else "an instrument without a serial number: nothing is assumed to cancel"
+        )
+
+
+def _pairs(one: Results, other: Results, rails: Sequence[str], same: bool) -> Iterator[MetricPair]:
+    several = len(one.provenance.monitors) > 1 or len(other.provenance.monitors) > 1
+    for name in dict.fromkeys((*one.metrics, *other.metrics)):
+        yield pair(
+            name, one.metrics.get(name), other.metrics.get(name), rails, several, same_samples=same
+        )
+
+
+def pair(
+    name: str,
+    first: MetricResult | None,
+    second: MetricResult | None,
+    shared_rails: Sequence[str],
+    several_rails: bool = False,
+    *,
+    same_samples: bool = True,
+) -> MetricPair:
+    """Compare one metric; rails that one instrument measured in both sessions share its errors."""
+
+    def known(outcome: Outcome, reason: str) -> MetricPair:
+        return MetricPair(
+            name, unit, first, second, difference, relative, apart, shared, parts, outcome, reason
+        )
+
+    row = first or second
+    unit = row.unit if row is not None else ""
+    difference: float | None = None
+    relative: float | None = None
+    apart: Spread | None = None
+    shared: Spread | None = None
+    parts: tuple[str, ...] = ()
+    if first is None or second is None:
+        return known(Outcome.IN_ONE, "only one session has this metric")
+    if first.value is None or second.value is None or first.unit != second.unit:
+        return known(Outcome.UNKNOWN, "a value is missing, or the units differ")
+    difference = second.value - first.value
+    relative = difference / abs(first.value) if first.value else None
+    intervals = [row.same_samples if same_samples else row.other_samples for row in (first, second)]
+    if any(interval.standard_uncertainty is None for interval in intervals):
+        return known(*_by_intervals(intervals, difference))
+    parts = _shared_parts(first, second, shared_rails, several_rails)
+    apart, shared = _spreads(first, second, intervals, parts, by_parts=same_samples)
+    if abs(difference) > apart.expanded_uncertainty:
+        return known(Outcome.DIFFERS, "more than the uncertainty of the difference at 95 %")
+    if parts and abs(difference) > shared.expanded_uncertainty:
+        return known(Outcome.IF_UNCHANGED, "more than what the two sessions do not have in common")
+    return known(Outcome.NOT_SHOWN, "less than the uncertainty of the difference at 95 %")
+
+
+def _by_intervals(intervals: Sequence[IntervalResult], difference: float) -> tuple[Outcome, str]:
+    """Judge a metric whose intervals are not made of a standard uncertainty."""
+    missing = [interval.reason for interval in intervals if interval.reason]
+    if missing:
+        return Outcome.UNKNOWN, f"no interval: {missing[0]}"
+    if difference == 0:
+        return Outcome.EQUAL, "the same value"
+    low, high = (
+        [-math.inf if interval.low is None else interval.low for interval in intervals],
+        [math.inf if interval.high is None else interval.high for interval in intervals],
+    )
+    if max(low) > min(high):
+        return Outcome.DIFFERS, "the 95 % intervals do not meet"
+    return Outcome.NOT_SHOWN, "the 95 % intervals meet"
+
+
+def _shared_parts(
+    first: MetricResult, second: MetricResult, rails: Sequence[str], several: bool
+) -> tuple[str, ...]:
+    """Return the components of both budgets that are the same error of the same instrument."""
+    names = [{part.component for part in row.budget if part.counted} for row in (first, second)]
+    return tuple(
+        part.component
+        for part in first.budget
+        if part.component in names[0] & names[1] and _is_shared(part.component, rails, several)
+    )
+
+
+def _is_shared(component: str, rails: Sequence[str], several: bool) -> bool:
+    rail, colon, rest = component.partition(": ")
+    if not several:
+        return bool(rails) and component.startswith(_OF_INSTRUMENT)
+    return bool(colon) and rail in rails and rest.startswith(_OF_INSTRUMENT)
+
+
+def _spreads(
+    first: MetricResult,
+    second: MetricResult,
+    intervals: Sequence[IntervalResult],
+    parts: Sequence[str],
+    *,
+    by_parts: bool,
+) -> tuple[Spread, Spread]:
+    """Return the uncertainty of the difference with nothing in common, and with the named
+    components in common.
+    """
+    sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
+    budgets = [
+        {part.component: part.standard_uncertainty for part in row.budget}
+        for row in (first, second)
+    ]
+    apart_u = math.hypot(*sizes)
+    common = math.fsum(2 * budgets[0][name] * budgets[1][name] for name in parts)
+    shared_u = math.sqrt(max(apart_u**2 - common, 0.0))
+    if not by_parts:
+        # The choice of samples is no line of the budget: the larger factor covers both.
+        factor = max(interval.coverage_factor or 2.0 for interval in intervals)
+        return Spread(apart_u, factor * apart_u), Spread(shared_u, factor * shared_u)
+    counted = [
+        {part.component: part for part in row.budget if part.counted} for row in (first, second)
+    ]
+    all_parts = [
+        (part.standard_uncertainty, part.shape) for row in counted for part in row.values()
+    ]
+    left = [
+        (abs(budgets[1][name] - budgets[0][name]), counted[0][name].shape) for name in parts
+    ] + [
+        (part.standard_uncertainty, part.shape)
+        for row in counted
+        for name, part in row.items()
+        if name not in parts
+    ]
+    return (
+        Spread(apart_u, coverage_factor(all_parts) * apart_u),
+        Spread(shared_u, coverage_factor(left) * shared_u),
+    )
+
+
+def counts(pairs: Sequence[MetricPair]) -> Mapping[Outcome, int]:
+    """Return how many metrics have each outcome."""
+    return {
+        outcome: count
+        for outcome in Outcome
+        if (count := sum(each.outcome is outcome for each in pairs))
+    }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compared metric in words: both values, the difference and its uncertainty in one unit."""
+
+from __future__ import annotations
+
+from rig.api.comparing.comparison import MetricPair, Spread
+from rig.results.document import MetricResult
+from rig.results.stated import ends, stated
+from rig.units import scale
+
+_DECIMALS_MAX = 9
+#: Less than a ppm is said by no percentage.
+_LEAST_RELATIVE = 1e-6
+
+
+def factor(pair: MetricPair) -> tuple[float, str]:
+    """Return by how much the values of a pair are multiplied to be shown, and in which unit: that
+    of the larger one.
+    """
+    values = [abs(row.value) for row in (pair.first, pair.second) if row and row.value is not None]
+    return scale(max(values, default=None), pair.unit)
+
+
+def value_text(pair: MetricPair, row: MetricResult | None) -> str:
+    """Return "1.8892 ± 0.0059 mJ": the value with its interval for the same samples."""
+    if row is None:
+        return "-"
+    told = stated(row)
+    many, unit = factor(pair)
+    if many == told.factor:
+        value = told.value
+    else:
+        value = "-" if row.value is None else f"{row.value * many:.4g}"
+    interval = "" if row.same_samples.reason else ends(row.same_samples, many)
+    if interval and not interval.startswith("±"):
+        interval = f"({interval})"
+    return " ".join(filter(None, (value, interval, unit)))
+
+
+def difference_text(pair: MetricPair) -> str:
+    """Return "+0.123 mJ (+6.5 %)": two digits of the uncertainty, or four digits without one."""
+    if pair.difference is None:
+        return "-"
+    many, unit = factor(pair)
+    value = pair.difference * many
+    spread = pair.shared or pair.apart
+    if pair.difference == 0:
+        number = "0"
+    elif spread and spread.expanded_uncertainty:
+        decimals = _decimals(spread.expanded_uncertainty * many)
+        number = f"{round(value, decimals) + 0.0:+.{decimals}f}"
+    else:
+        number = f"{value:+.4g}"
+    relative = ""
+    shown = float(number)
+    if pair.relative is not None and shown and abs(pair.relative) >= _LEAST_RELATIVE:
+        percent = pair.relative * 100
+        relative = f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
+    return " ".join(filter(None, (number, unit, relative)))
+
+
+def spread_text(pair: MetricPair, spread: Spread | None) -> str:
+    """Return "± 0.0082 mJ": the half-width at 95 %; empty where there is none."""
+    if spread is None:
+        return ""
+    many, unit = factor(pair)
+    size = spread.expanded_uncertainty * many
+    if not size:
+        return f"± 0 {unit}".rstrip()
+    return f"± {float(f'{size:.1e}'):.{_decimals(size)}f} {unit}".rstrip()
+
+
+def _decimals(size: float) -> int:
+    """Return how many decimals show two digits of an uncertainty."""
+    return min(max(1 - int(f"{size:.1e}".partition("e")[2]), 0), _DECIMALS_MAX)

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session folder in Python: metrics with their uncertainty, problems, verdict, tables, traces.
+
+A session that crashed, or is still running, opens with what its finished trials hold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rig.api.sessions import tables
+from rig.api.sessions.metric import Metrics, SessionMetric, cells, table_html
+from rig.api.sessions.problem_places import ProblemPlace, place_of
+from rig.api.traces import span_lines
+from rig.api.traces.spans import Spans
+from rig.api.traces.trace import SessionTrace, open_trace
+from rig.errors import DataError, RigError
+from rig.problems import PROBLEM_CODES
+from rig.results import document, labels
+from rig.results import results as reduction
+from rig.results.document import Results
+from rig.store import sample_lines
+from rig.store.sample_lines import TrialLines
+from rig.store.segments import counted, segments
+from rig.store.session_folder import EVENTS, RESULTS, SessionFolder, no_session
+
+if TYPE_CHECKING:
+    import pandas
+
+    from rig.check.check import Check
+
+_SUCCESS = "success"
+_UNREADABLE = "unreadable"
+_HEADS = ("metric", "value", "unit", "measured again", "for other samples", "per trial")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionProblem:
+    """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence.
+
+    The rest is its place, as far as the evidence names one: rail, segment and step, and from
+    `start_s` to `stop_s` of that rail's trace; or the number of a falling edge, from 1, whose time
+    the trace knows (`SessionTrace.locate`).
+    """
+
+    trial: int
+    code: str
+    detail: str
+    rail: str = ""
+    segment: int = 1
+    step: int | None = None
+    start_s: float | None = None
+    stop_s: float | None = None
+    edge: int | None = None
+
+    def __str__(self) -> str:
+        return f"trial {self.trial}: {self.code}: {self.detail}"
+
+    @property
+    def meaning(self) -> str:
+        """Return what the code means."""
+        return PROBLEM_CODES.get(self.code, "")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionVerdict:
+    """The verdict of a session: whether the trials replicate, by which rule; `reason` names the
+    first thing that failed.
+    """
+
+    ok: bool
+    rule: str
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{str(self.ok).lower()} ({self.rule}{reason})"
+
+
+class Session:
+    """A session folder; what it holds is read when it is asked for."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._folder = SessionFolder(self.path)
+
+    @cached_property
+    def status(self) -> str:
+        """Return how the session ended: success, abort, fail; killed where it did not end (yet);
+        unreadable.
+        """
+        try:
+            self._folder.refuse_other()
+            return self._folder.journal().status
+        except (RigError, OSError):
+            return _UNREADABLE
+
+    @cached_property
+    def results(self) -> Results:
+        """Return the results; of a session that did not end, what its finished trials give."""
+        if (self.path / RESULTS).exists():
+            return document.read(self.path / RESULTS)
+        context = reduction.Context.of(self._folder)
+        trials = [
+            reduction.reduce_trial(context, self._folder.trial(number), number, seed)
+            for number, seed in self._finished()
+        ]
+        return reduction.derive(context, trials)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the results as results.json has them."""
+        return document.to_json(self.results)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Return the metrics by name."""
+        judged = self.results.replication.per_metric
+        return Metrics(
+            {
+                name: SessionMetric.of(name, row, judged[name].ok if name in judged else None)
+                for name, row in self.results.metrics.items()
+            },
+            self.results.absent,
+        )
+
+    @cached_property
+    def problems(self) -> tuple[SessionProblem, ...]:
+        """Return what is wrong with the trials, and where; each problem makes its trial invalid."""
+        found = self.results.problems
+        at = {trial: self._places(trial) for trial in {problem.trial for problem in found}}
+        return tuple(
+            SessionProblem(
+                problem.trial,
+                problem.code,
+                problem.detail,
+                **dataclasses.asdict(at[problem.trial](problem.detail)),
+            )
+            for problem in found
+        )
+
+    @property
+    def valid(self) -> bool:
+        """Return whether the session ended as it should, and every trial is valid."""
+        return not self.invalid_because
+
+    @property
+    def invalid_because(self) -> str:
+        """Return why the session is invalid; empty where it is valid."""
+        if self.status == _UNREADABLE:
+            return "it cannot be read"
+        trials = self.results.trials
+        reasons = [str(problem) for problem in self.problems]
+        if self.status != _SUCCESS:
+            reasons.append(f"it did not finish ({self.status}), {len(trials)} trials are complete")
+        return "\n".join(reasons)
+
+    @property
+    def verdict(self) -> SessionVerdict:
+        """Return whether the trials replicate; false where the session is not valid."""
+        judged = self.results.replication
+        if judged.ok and not self.valid:
+            return SessionVerdict(False, judged.rule, self.invalid_because)
+        return SessionVerdict(judged.ok, judged.rule, judged.reason)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Return what is known of how the session came about."""
+        return self._folder.provenance()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..."""
+        return tuple(label.text for label in labels.of_provenance(self.provenance))
+
+    def trials(self) -> pandas.DataFrame:
+        """Return a table of the trials: how each went, and its value of each metric."""
+        return _frame(tables.trial_rows(self.results))
+
+    def samples(self) -> pandas.DataFrame:
+        """Return a table of the timed samples: answers, latency and energy of each phase."""
+        return _frame(self._rows(tables.sample_rows))
+
+    def windows(self) -> pandas.DataFrame:
+        """Return a table of all measured windows: of samples, idle times, streams, crossings."""
+        return _frame(self._rows(tables.window_rows))
+
+    def trace(self, trial: int, rail: str = "", segment: int = 1) -> SessionTrace:
+        """Open the trace of a trial; `rail` names one of several monitors, `segment` a part of a
+        trial that was interrupted.
+        """
+        rails = list(self.provenance["monitors"])
+        if not rails:
+            raise DataError(f"{self.path} has no traces", evidence=reduction.NO_ENERGY)
+        if rail not in rails:
+            raise DataError(
+                f"{self.path} has no rail {rail!r}", try_next=f"one of {', '.join(rails)}"
+            )
+        if trial not in self._folder.trials():
+            raise DataError(
+                f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
+            )
+        places = segments(self._folder.trial(trial))
+        if not 1 <= segment <= len(places):
+            raise DataError(f"trial {trial} has {len(places)} segments, not {segment}")
+        return open_trace(places[segment - 1] / rail)
+
+    def spans(self, trial: int, rail: str = "", segment: int = 1) -> Spans:
+        """Return the measured windows and the warm-up queries of a trial, in the time of a rail's
+        trace; of a trial that was interrupted those of one segment.
+        """
+        if trial not in self._folder.trials():
+            raise DataError(
+                f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
+            )
+        found = [row for row in self.results.trials if row.number == trial]
+        return span_lines.of_trial(self._folder, trial, rail, segment, found[0] if found else None)
+
+    def check(self) -> Check:
+        """Recompute every number from the raw files and compare, as `rig check` does."""
+        from rig.check.check import check
+
+        return check(self.path)
+
+    def __repr__(self) -> str:
+        return f"<Session {self.path.name}: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            rows = [(*cells(metric), _per_trial(metric)) for metric in self.metrics.values()]
+        except (RigError, OSError, KeyError, TypeError, ValueError):
+            rows = []
+        title = f"<p><b>{html.escape(self.path.name)}</b>: {html.escape(self._summary())}</p>"
+        return title + (table_html(_HEADS, rows) if rows else "")
+
+    def _summary(self) -> str:
+        """Return status, verdict and labels in one line, whatever state the folder is in."""
+        if self.status != _SUCCESS:
+            return self.status
+        try:
+            count = len(self.results.trials)
+            parts = [f"{count} trials", f"verdict {self.verdict}".replace("\n", "; ")]
+            return ", ".join([*parts, *self.labels])
+        except (RigError, OSError, KeyError, TypeError, ValueError):
+            return _UNREADABLE
+
+    def _places(self, trial: int) -> Callable[[str], ProblemPlace]:
+        """Return what finds the place of a problem of a trial; where files cannot be read, it finds
+        less.
+        """
+        monitors = self.results.provenance.monitors
+        rates_hz = {name: float(info.sample_hz) for name, info in monitors.items()}
+        bases = [row.timebase for row in self.results.trials if row.number == trial]
+        ticks: list[int] = []
+        with suppress(RigError, OSError):
+            ticks = [
+                mark.tick
+                for steps in counted(self._folder.trial(trial))
+                for done in steps
+                for mark in done.completion.marks
+            ]
+
+        def spans_of(rail: str) -> Spans | None:
+            with suppress(RigError, OSError):
+                return self.spans(trial, rail)
+            return None
+
+        base = bases[0] if bases else None
+        return lambda detail: place_of(detail, rates_hz, spans_of, ticks, base)
+
+    def _finished(self) -> list[tuple[int, int]]:
+        """Return number and seed of each finished trial."""
+        events = self._folder.events()
+        seeds = {event.trial: event.seed for event in events if event.event == "trial_started"}
+        finished = [event.trial for event in events if event.event == "trial_finished"]
+        return [(number, seeds[number]) for number in finished]
+
+    def _rows(
+        self, rows: Callable[[int, TrialLines], Iterator[tables.Row]]
+    ) -> Iterator[tables.Row]:
+        for number in self._folder.trials():
+            yield from rows(number, sample_lines.read(self._folder.trial(number)))
+
+
+def open_session(path: Path | str) -> Session:
+    """Open a session folder, finished or not; raises DataError where it is none."""
+    session = Session(path)
+    if not (session.path / EVENTS).is_file():
+        # At once: a folder that is something else may hold more than one can wait for.
+        raise no_session(session.path, f"no {EVENTS}")
+    SessionFolder(session.path).refuse_other()
+    return session
+
+
+def sessions(root: Path | str = "sessions") -> list[Session]:
+    """Return the sessions in a folder, the newest first; one that cannot be read has the status
+    "unreadable".
+    """
+    folders = [path.parent for path in Path(root).glob(f"*/{EVENTS}")]
+    return [Session(path) for path in sorted(folders, key=_created, reverse=True)]
+
+
+def _created(path: Path) -> tuple[str, str]:
+    """Return when a session was made, as text that sorts; folders may have been renamed."""
+    try:
+        provenance = SessionFolder(path).provenance()
+        created = provenance["created_utc"] if isinstance(provenance, Mapping) else ""
+    except (RigError, OSError, KeyError):
+        created = ""
+    return str(created), path.name
+
+
+def _frame(rows: Iterable[tables.Row]) -> pandas.DataFrame:
+    import pandas
+
+    frame = pandas.DataFrame(list(rows))
+    # An idle time has no step: pandas would turn the numbers of the others into fractions.
+    return frame.astype({"step": "Int64"}) if "step" in frame else frame
+
+
+def _per_trial(metric: SessionMetric) -> str:
+    return ", ".join(f"{value:.4g}" for value in metric.per_trial)

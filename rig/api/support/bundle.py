@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The support bundle: a zip of what somebody needs who helps from afar, listed before it is
+written.
+
+Versions, the bench file, what is attached, how a session came about and how it went; no traces and
+no data. Every text passes rig/api/support/redaction.py. Of the link's log only its end, without the
+bytes that it carried.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from rig.api.support.redaction import Redaction, hosts_in, serials_in
+from rig.bench.scan import ScanRow
+from rig.errors import DataError, RigError, storage_error
+from rig.store import provenance
+from rig.store.session_folder import (
+    BENCH,
+    EVENTS,
+    PROVENANCE,
+    RESULTS,
+    UART,
+    SessionFolder,
+    read_json,
+)
+
+_TEXT_MAX_B = 1 << 20
+_LINES_MAX = 400
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFile:
+    """One file of a bundle: its name there, what it holds in a few words, and its text."""
+
+    name: str
+    what: str
+    text: str
+
+    @property
+    def size_b(self) -> int:
+        """Return the size of the text, in bytes."""
+        return len(self.text.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle will hold; nothing is written yet."""
+
+    files: tuple[BundleFile, ...]
+    serials_kept: bool
+
+    def write(self, path: Path) -> Path:
+        """Write the zip, whole or not at all; return its path."""
+        partial = path.with_name(path.name + ".partial")
+        try:
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                for file in self.files:
+                    archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text)
+            return partial.replace(path)
+        except OSError as error:
+            raise storage_error(error, path) from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def collect(
+    session: Path | None = None,
+    bench: Path | None = None,
+    *,
+    keep_serials: bool = False,
+    scan: Callable[[], Sequence[ScanRow]] | None = None,
+    notes: str = "",
+) -> Bundle:
+    """Return the bundle of a session, a bench file, or neither; `scan` looks what is attached.
+
+    `notes` is what the person who asks says.
+    """
+    found = scan() if scan is not None else ()
+    trees = [*_trees(session, bench), [asdict(row) for row in found]]
+    serials = set().union(*(serials_in(tree) for tree in trees))
+    serials |= {row.serial for row in found if row.serial}
+    hosts = set().union(*(hosts_in(tree) for tree in trees))
+    redaction = Redaction.here(hosts, () if keep_serials else sorted(serials))
+    files = [BundleFile("versions.txt", "versions of the rig and of what it runs on", versions())]
+    if notes:
+        files.append(BundleFile("notes.txt", "what you wrote", notes))
+    if bench is not None:
+        files.append(BundleFile("bench.toml", "the bench file", _text(bench)))
+    if scan is not None:
+        rows = json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False)
+        files.append(BundleFile("scan.json", "what is attached", rows + "\n"))
+    if session is not None:
+        files += _of_session(session)
+    clean = [BundleFile(one.name, one.what, redaction.text(one.text)) for one in files]
+    return Bundle(tuple(clean), keep_serials)
+
+
+def versions() -> str:
+    """Return the versions of the rig, of Python, of the system and of every package, a line
+    each.
+    """
+    installed = sorted(
+        {f"{each.metadata['Name']} {each.version}" for each in distributions()}, key=str.lower
+    )
+    lines = [
+        f"neurorig {provenance.collect('')['neurorig']} {provenance.revision()}".rstrip(),
+        f"python {sys.version.split()[0]}",
+        f"system {platform.platform()}",
+        f"machine {platform.machine()}",
+        "",
+        *installed,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _trees(session: Path | None, bench: Path | None) -> Iterator[Any]:
+    places = [bench] if bench is not None else []
+    if session is not None:
+        places.append(session / BENCH)
+        try:
+            yield read_json(session / PROVENANCE)
+        except RigError:
+            yield {}
+    for place in places:
+        try:
+            yield tomllib.loads(place.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            yield {}
+
+
+def _of_session(path: Path) -> Iterator[BundleFile]:
+    if not path.is_dir():
+        raise DataError(f"{path} is no folder", try_next="the folder of a session")
+    for name, what in (
+        (BENCH, "the bench file as resolved"),
+        (PROVENANCE, "how the session came about"),
+        (EVENTS, "what happened in the session"),
+    ):
+        if (path / name).is_file():
+            yield BundleFile(f"session/{name}", what, _text(path / name))
+    if (path / RESULTS).is_file():
+        yield BundleFile("session/metrics.json", "metrics and problems", _metrics(path / RESULTS))
+    for number in SessionFolder(path).trials():
+        place = path / f"trial-{number}" / UART
+        if place.is_file():
+            yield BundleFile(
+                f"session/trial-{number}/uart.txt",
+                "times and lengths on the link, at its end",
+                _lengths(place),
+            )
+
+
+def _metrics(path: Path) -> str:
+    try:
+        content = read_json(path)
+        chosen = {key: content[key] for key in ("schema", "metrics", "problems", "replication")}
+    except (RigError, LookupError, TypeError) as error:
+        chosen = {"not readable": str(error)}
+    return json.dumps(chosen, indent=1, ensure_ascii=False) + "\n"
+
+
+def _lengths(path: Path) -> str:
+    """Return time, direction and length of the last blocks on a link; what they carried is the
+    task's.
+    """
+    lines = _text(path).splitlines()
+    kept = [" ".join(line.split(" ")[:3]) for line in lines[-_LINES_MAX:]]
+    more = [f"... {len(lines) - _LINES_MAX} lines before"] if len(lines) > _LINES_MAX else []
+    return "\n".join([*more, *kept]) + "\n"
+
+
+def _text(path: Path) -> str:
+    """Return a text file, of a long one its end."""
+    try:
+        with path.open("rb") as stream:
+            size_b = path.stat().st_size
+            stream.seek(max(size_b - _TEXT_MAX_B, 0))
+            content = stream.read()
+    except OSError as error:
+        return f"{path.name} cannot be read: {error.strerror or error}\n"
+    if size_b > _TEXT_MAX_B:
+        content = content.partition(b"\n")[2]
+    return content.decode("utf-8", "replace")

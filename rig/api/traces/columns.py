@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of a picture of a trace: least, mean and most as plain arrays, quick at every zoom.
+
+What they say is for the eye: numbers come from `SessionTrace.statistics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.api.traces import file_index
+from rig.trace import reduce
+from rig.trace.levels import ENTRY, Hidden, Levels, borders
+from rig.trace.reduce import CURRENT_ROW, POWER_ROW, VOLTAGE_ROW, Table
+from rig.trace.trace import Trace, reading
+
+Array = NDArray[np.float64]
+
+#: So many samples are read rather than looked up where the levels are not there yet.
+_READ = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Least, mean and most of a signal in each column; NaN where no sample is known."""
+
+    least: Array
+    mean: Array
+    most: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns that cover a stretch of time, from `start_s` to `stop_s` each.
+
+    They begin at whole multiples of their width, so that they stay where they are while the stretch
+    moves, and reach a little over both ends. A signal is None where it is not known (yet): power
+    before the trace is prepared, current and voltage of a file of power alone. `known` is the share
+    of each column's samples that are known; None where the file's own index does not say.
+
+    Until a file of another program is prepared, columns beside samples that are no numbers may lack
+    an extreme in very long stretches: its index loses it there.
+    """
+
+    start_s: Array
+    stop_s: Array
+    current: Band | None
+    voltage: Band | None
+    power: Band | None
+    known: Array | None
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+    @property
+    def middle_s(self) -> Array:
+        """Return the middles of the columns."""
+        return (self.start_s + self.stop_s) / 2
+
+
+def columns(
+    trace: Trace,
+    levels: Levels | None,
+    hidden: Hidden,
+    first: int,
+    last: int,
+    count: int,
+    has_current: bool,
+) -> Columns:
+    """Return at most `count` columns of samples first <= k < last."""
+    if last <= first:
+        return _named(trace, np.zeros(1, dtype=np.int64), reduce.empty(), has_current)
+    # A few columns less cost less than to read so many samples.
+    few = ENTRY * count * 3 // 4 if levels is not None else _READ
+    if last - first <= few:
+        return _named(trace, *_read(trace, hidden, first, last, count), has_current)
+    if levels is not None:
+        return _named(trace, *levels.columns(first, last, count), has_current)
+    bounds, table = file_index.quick(trace, first, last, count)
+    rows = np.full((9, len(bounds) - 1), np.nan)
+    rows[:POWER_ROW] = table
+    return _named(trace, bounds, Table(rows, np.diff(bounds)), has_current, whole=False)
+
+
+def _read(
+    trace: Trace, hidden: Hidden, first: int, last: int, count: int
+) -> tuple[NDArray[np.int64], Table]:
+    bounds = borders(first, last, count, 1)
+    width = int(bounds[1] - bounds[0])
+    end = min(int(bounds[-1]), trace.length)
+    begin = int(bounds[0])
+    with reading(trace.path) as reader:
+        current, voltage = trace.samples(reader, begin, end - begin)
+    hidden.hide(begin, current, voltage)
+    return np.minimum(bounds, trace.length), reduce.of_samples(current, voltage, begin, width)
+
+
+def _named(
+    trace: Trace, bounds: NDArray[np.int64], table: Table, has_current: bool, whole: bool = True
+) -> Columns:
+    times_s = bounds / trace.sample_hz
+    wide = np.maximum(np.diff(bounds), 1)
+    power = _band(table.rows, POWER_ROW) if whole else None
+    if not has_current and not whole:
+        # Of power alone the file has the power in the place of the current.
+        power = _band(table.rows, CURRENT_ROW)
+    return Columns(
+        times_s[:-1],
+        times_s[1:],
+        _band(table.rows, CURRENT_ROW) if has_current else None,
+        _band(table.rows, VOLTAGE_ROW) if has_current else None,
+        power,
+        table.known / wide if whole else None,
+    )
+
+
+def _band(rows: NDArray[np.floating[Any]], row: int) -> Band:
+    least, mean, most = (rows[row + part].astype(np.float64, copy=False) for part in range(3))
+    return Band(least, mean, most)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histogram and spectrum of a stretch of a trace, from every sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.api.traces.statistics import Cancelled, Stopped
+from rig.errors import ConfigError, DataError
+from rig.trace.levels import Hidden
+from rig.trace.trace import Trace, reading
+
+Array = NDArray[np.float64]
+
+SIGNALS = {"current": "A", "voltage": "V", "power": "W"}
+_BLOCK = 1 << 20
+#: A segment of a spectrum is at most so long: half as many frequencies.
+_SEGMENT = 1 << 14
+_LEAST_SEGMENT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The time that a signal spent between each two `borders`, in its unit; `lost` samples are not
+    in it.
+    """
+
+    signal: str
+    borders: Array
+    seconds: Array
+    count: int
+    lost: int
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of the borders."""
+        return SIGNALS[self.signal]
+
+
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """The power spectral density of a signal without its mean, one-sided, in its unit squared per
+    hertz: the mean over `segments` of `segment_s` each, half overlapping (Welch's method).
+
+    A segment in which samples are lost is left out: `left_out` of them.
+    """
+
+    signal: str
+    frequency_hz: Array
+    density: Array
+    segments: int
+    left_out: int
+    segment_s: float
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of the density."""
+        return f"{SIGNALS[self.signal]}²/Hz"
+
+    @property
+    def amplitude(self) -> Array:
+        """Return the square root of the density: per root hertz."""
+        root: Array = np.sqrt(self.density)
+        return root
+
+
+def histogram(
+    trace: Trace,
+    first: int,
+    last: int,
+    signal: str,
+    bins: int,
+    limits: tuple[float, float] | None,
+    stopped: Stopped | None,
+) -> Histogram:
+    """Return the histogram of samples first <= k < last between limits; left out, between the
+    least and the most of them.
+    """
+    if bins < 1:
+        raise ConfigError(f"{bins} bins", try_next="1 or more")
+    read = _reader(trace, signal, stopped)
+    if limits is None:
+        limits = _limits(read(first, last), signal)
+    borders = np.linspace(*limits, bins + 1)
+    counts = np.zeros(bins)
+    lost = 0
+    for values in read(first, last):
+        known = values[np.isfinite(values)]
+        lost += len(values) - len(known)
+        counts += np.histogram(known, borders)[0]
+    return Histogram(signal, borders, counts / trace.sample_hz, last - first, lost)
+
+
+def spectrum(
+    trace: Trace, first: int, last: int, signal: str, segment: int | None, stopped: Stopped | None
+) -> Spectrum:
+    """Return the spectrum of samples first <= k < last; segments have `segment` samples, left out
+    a power of two that gives several of them.
+    """
+    from scipy.signal import welch
+
+    count = last - first
+    if segment is None:
+        segment = min(_SEGMENT, 1 << max(int(math.log2(max(count // 4, 1))), 0))
+    if not _LEAST_SEGMENT <= segment <= count:
+        raise DataError(
+            f"a spectrum of {count} samples in segments of {segment}",
+            try_next=f"a stretch of {4 * _LEAST_SEGMENT} samples or more, and segments of "
+            f"{_LEAST_SEGMENT} to as many as it has",
+        )
+    step = segment // 2
+    total = np.zeros(segment // 2 + 1)
+    used = left_out = 0
+    frequency_hz: Array = np.arange(segment // 2 + 1, dtype=np.float64) * (
+        trace.sample_hz / segment
+    )
+    carried = np.zeros(0)
+    for block in _reader(trace, signal, stopped)(first, last):
+        values = np.concatenate([carried, block])
+        starts = np.arange(0, len(values) - segment + 1, step)
+        if not len(starts):
+            carried = values
+            continue
+        rows = np.lib.stride_tricks.sliding_window_view(values, segment)[starts]
+        whole = np.isfinite(rows).all(axis=1)
+        left_out += int(np.count_nonzero(~whole))
+        if whole.any():
+            # One segment a row: its mean is taken away from each.
+            _, density = welch(
+                rows[whole], trace.sample_hz, nperseg=segment, noverlap=0, detrend="constant"
+            )
+            total += density.sum(axis=0)
+            used += int(np.count_nonzero(whole))
+        carried = values[int(starts[-1]) + step :]
+    if not used:
+        raise DataError(
+            "there is no stretch without lost samples that is long enough for a spectrum",
+            evidence=f"all {left_out} segments of {segment} samples have lost ones",
+            try_next="another stretch, or shorter segments",
+        )
+    return Spectrum(signal, frequency_hz, total / used, used, left_out, segment / trace.sample_hz)
+
+
+def _limits(blocks: Iterator[Array], signal: str) -> tuple[float, float]:
+    least, most = math.inf, -math.inf
+    for values in blocks:
+        known = values[np.isfinite(values)]
+        if len(known):
+            least, most = min(least, float(known.min())), max(most, float(known.max()))
+    if least > most:
+        raise DataError(f"no sample of the {signal} is known here", try_next="another stretch")
+    if least == most:
+        # All in one value: a histogram needs some width.
+        width = max(abs(least) * 1e-6, 1e-12)
+        return least - width, most + width
+    return least, most
+
+
+def _reader(
+    trace: Trace, signal: str, stopped: Stopped | None
+) -> Callable[[int, int], Iterator[Array]]:
+    if signal not in SIGNALS:
+        raise ConfigError(f"signal {signal!r}", try_next=f"one of {', '.join(SIGNALS)}")
+    hidden = Hidden(trace.gaps)
+
+    def read(first: int, last: int) -> Iterator[Array]:
+        with reading(trace.path) as reader:
+            for at in range(first, last, _BLOCK):
+                if stopped is not None and stopped():
+                    raise Cancelled
+                current, voltage = trace.samples(reader, at, min(_BLOCK, last - at))
+                hidden.hide(at, current, voltage)
+                power = np.multiply(current, voltage, dtype=np.float64)
+                if signal == "power":
+                    yield power
+                    continue
+                values = current if signal == "current" else voltage
+                # Where one of the two is lost, so is the sample.
+                yield np.where(np.isfinite(power), values.astype(np.float64), np.nan)
+
+    return read

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least, mean and most of a long trace in few columns: through the index of its JLS file, or by
+reading it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.api.traces import file_index
+from rig.trace.levels import Hidden
+from rig.trace.reduce import Table
+from rig.trace.trace import Trace, reading
+
+Array = NDArray[np.float64]
+
+#: So many samples are read rather than looked up: a few milliseconds.
+_READ = 1 << 20
+_UNITS = {"current": "a", "voltage": "v"}
+
+
+def summary(trace: Trace, first: int, last: int, columns: int, power: bool) -> dict[str, Array]:
+    """Return the columns of a summary of samples first <= k < last, by name."""
+    table: dict[str, Array] = {}
+    with reading(trace.path) as reader:
+        if last - first <= _READ:
+            bounds = _divided(first, last, columns)
+            rows = _read(reader, trace, bounds)
+        else:
+            bounds = file_index.aligned(reader, trace, first, last, columns)
+            rows = file_index.columns(reader, trace, bounds)
+            if power:
+                rows = np.concatenate([rows, _read(reader, trace, bounds)[6:]])
+    for place, (name, unit) in enumerate((_UNITS | ({"power": "w"} if power else {})).items()):
+        table |= _named(name, unit, rows[3 * place : 3 * place + 3].T)
+    times = {"start_s": bounds[:-1] / trace.sample_hz, "stop_s": bounds[1:] / trace.sample_hz}
+    return times | table
+
+
+def _divided(first: int, last: int, columns: int) -> NDArray[np.int64]:
+    """Return the borders of columns of about equal width, at least a sample each."""
+    count = min(columns, last - first)
+    return np.linspace(first, last, count + 1).round().astype(np.int64)
+
+
+def of_table(times_s: Array, table: Table, power: bool) -> dict[str, Array]:
+    """Return the columns of a table with borders at these times, by name."""
+    found = {"start_s": times_s[:-1], "stop_s": times_s[1:]}
+    units = _UNITS | ({"power": "w"} if power else {})
+    for place, (name, unit) in enumerate(units.items()):
+        found |= _named(name, unit, table.rows[3 * place : 3 * place + 3].T)
+    return found
+
+
+def _read(reader: Any, trace: Trace, bounds: NDArray[np.int64]) -> Array:
+    """Return least, mean and most of current, voltage and power, nine rows, of all samples; read
+    in pieces of whole columns.
+    """
+    hidden = Hidden(trace.gaps)
+    found = []
+    at = 0
+    while at < len(bounds) - 1:
+        enough = int(np.searchsorted(bounds, bounds[at] + _READ, side="right")) - 1
+        until = max(enough, at + 1)
+        piece = bounds[at : until + 1]
+        first = int(piece[0])
+        signals = trace.samples(reader, first, int(piece[-1]) - first)
+        current, voltage = (signal.astype(np.float64) for signal in signals)
+        hidden.hide(first, current, voltage)
+        rows = [_reduced(values, piece) for values in (current, voltage, current * voltage)]
+        found.append(np.column_stack(rows).T)
+        at = until
+    return np.concatenate(found, axis=1) if found else np.zeros((9, 0))
+
+
+def _reduced(values: Array, bounds: NDArray[np.int64]) -> Array:
+    """Return least, mean and most of the finite values between borders; NaN where there are
+    none.
+    """
+    if not len(values):
+        return np.zeros((max(len(bounds) - 1, 0), 3))
+    known = np.isfinite(values)
+    starts = bounds[:-1] - bounds[0]
+    counts = np.add.reduceat(known.astype(np.int64), starts)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts)
+    least = np.minimum.reduceat(np.where(known, values, np.inf), starts)
+    most = np.maximum.reduceat(np.where(known, values, -np.inf), starts)
+    mean = np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
+    none = counts == 0
+    return np.column_stack([np.where(none, np.nan, least), mean, np.where(none, np.nan, most)])
+
+
+def _named(name: str, unit: str, found: NDArray[np.floating[Any]]) -> dict[str, Any]:
+    return {f"{name}_{what}_{unit}": found[:, at] for at, what in enumerate(("min", "mean", "max"))}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of sessions: what a row says of each state, search, tags, and that it is quick."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rig.api.archive import listing, tags
+from rig.api.archive.listing import Listing
+from rig.check.check import check
+from rig.errors import DataError
+from rig.session.session import SessionResult, open_bench
+from rig.store.events import StepDone, TrialFinished
+from rig.store.session_folder import SessionFolder
+from tests.conftest import VIRTUAL_NULL
+
+Run = Callable[..., SessionResult]
+
+
+@pytest.fixture
+def finished(run_virtual: Run) -> Path:
+    return run_virtual(trials=2).folder
+
+
+def test_a_row_says_what_was_measured(finished: Path) -> None:
+    row = listing.read(finished)
+    assert (row.status, row.verdict, row.task, row.scenario) == (
+        "success",
+        False,
+        "null",
+        "single_stream",
+    )
+    assert row.bench == "virtual-null"
+    assert row.device == "virtual device"
+    assert row.monitors == "virtual monitor"
+    assert (row.trials, row.trials_due, row.problems) == (2, 2, 0)
+    assert row.labels == ("SIMULATED", "RANDOM BYTES")
+    assert row.size_b == sum(path.stat().st_size for path in finished.rglob("*") if path.is_file())
+    assert row.outcome == "does not replicate" and "5" in row.reason
+
+
+def test_a_stopped_session_says_how_far_it_came(tmp_path: Path) -> None:
+    running: list[str] = []
+
+    def stop(event: object) -> None:
+        if isinstance(event, TrialFinished):
+            running.append(listing.read(next(tmp_path.iterdir())).status)
+        if isinstance(event, StepDone) and event.trial == 2:
+            raise KeyboardInterrupt
+
+    overrides = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1"]
+    with open_bench(VIRTUAL_NULL, overrides) as bench, pytest.raises(KeyboardInterrupt):
+        bench.run(3, tmp_path, (stop,))
+    assert running == [listing.RUNNING]
+    (row,) = Listing(tmp_path).rows()
+    assert (row.status, row.verdict, row.trials, row.trials_due) == ("abort", None, 1, 3)
+    assert row.resumable
+    assert row.scenario == "single_stream"
+
+
+def test_a_killed_one_keeps_what_it_has(finished: Path) -> None:
+    lines = (finished / "events.jsonl").read_text().splitlines(keepends=True)
+    (finished / "events.jsonl").write_text("".join(lines[:3]))
+    (finished / "results.json").unlink()
+    row = listing.read(finished)
+    assert (row.status, row.trials, row.bench) == (listing.KILLED, 1, "virtual-null")
+
+
+def test_damaged_and_strange_folders_have_a_row_with_the_reason(finished: Path) -> None:
+    root = finished.parent
+    text = (finished / "events.jsonl").read_text()
+    damaged = {
+        "a-changed": text.replace('"trials": 2', '"trials": 9'),
+        "b-older": text.replace("neurorig-events-2", "neurorig-events-1"),
+        "c-nonsense": "\x00\xff{[",
+        "d-empty": "",
+    }
+    for name, content in damaged.items():
+        shutil.copytree(finished, root / name)
+        (root / name / "events.jsonl").write_text(content)
+    (root / "e-opening").mkdir()
+    (root / "e-opening" / "bench.toml").write_text("name = 'x'")
+    (root / "f-no-results").mkdir()
+    shutil.copytree(finished, root / "f-no-results", dirs_exist_ok=True)
+    (root / "f-no-results" / "results.json").write_text('{"replication": 3}')
+    (root / "no-session").mkdir()
+    rows = {row.name: row for row in Listing(root).rows()}
+    assert set(rows) == {*damaged, "e-opening", "f-no-results", finished.name}
+    for name in (*damaged, "e-opening"):
+        assert rows[name].status == listing.UNREADABLE, name
+        assert rows[name].reason, name
+    assert rows["a-changed"].device == "virtual device"
+    assert rows["f-no-results"].status == "success"
+    assert rows["f-no-results"].verdict is None and rows["f-no-results"].reason
+
+
+def test_search_finds_all_words_leaves_out_and_knows_tags(finished: Path) -> None:
+    other = finished.parent / "other"
+    shutil.copytree(finished, other)
+    tags.write(finished, "good board-7")
+    rows = Listing(finished.parent).rows()
+    # A copy is the same session: it has its tags.
+    assert {row.tags for row in rows} == {("good", "board-7")}
+    assert len(listing.search(rows, "virtual SIMULATED")) == 2
+    assert [row.name for row in listing.search(rows, "virtual -other")] == [finished.name]
+    assert len(listing.search(rows, "#good")) == 2
+    assert listing.search(rows, "#goo") == []
+    assert len(listing.search(rows, "#")) == 2
+    assert len(listing.search(rows, "verdict:false status:success")) == 2
+    assert listing.search(rows, "status:killed") == []
+    assert len(listing.search(rows, "")) == 2
+    assert listing.summary(rows) == "2 sessions: 2 does not replicate"
+
+
+def test_tags_stay_with_a_session_and_change_nothing_in_it(finished: Path) -> None:
+    assert tags.write(finished, "#good, board-7  good") == ("good", "board-7")
+    renamed = finished.rename(finished.with_name("renamed"))
+    assert listing.Listing(renamed.parent).rows()[0].tags == ("good", "board-7")
+    assert check(renamed).ok
+    tags.write(renamed, "")
+    assert json.loads((renamed.parent / tags.FILE).read_text())["sessions"] == {}
+
+
+def test_a_file_of_tags_that_is_none_is_said_and_kept(finished: Path) -> None:
+    place = finished.parent / tags.FILE
+    place.write_text('{"schema": "mine"}')
+    found = Listing(finished.parent)
+    (row,) = found.rows()
+    assert row.tags == () and "holds no tags" in found.fault
+    with pytest.raises(DataError, match="holds no tags"):
+        tags.write(finished, "good")
+    assert place.read_text() == '{"schema": "mine"}'
+
+
+def test_a_row_is_read_again_only_when_its_session_changed(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Listing(finished.parent)
+    assert found.rows()[0].verdict is False
+    reads: list[Path] = []
+    original = listing.read
+    monkeypatch.setattr(listing, "read", lambda path: (reads.append(path), original(path))[1])
+    found.rows()
+    assert reads == []
+    SessionFolder(finished).record_derived("bench.toml")
+    found.rows()
+    assert reads == [finished]
+    shutil.rmtree(finished)
+    assert found.rows() == []
+
+
+def test_a_thousand_sessions_are_listed_in_seconds(finished: Path) -> None:
+    root = finished.parent
+    small = root / "small"
+    shutil.copytree(finished, small, ignore=shutil.ignore_patterns("*.jls"))
+    for number in range(1000):
+        shutil.copytree(small, root / f"s-{number}", copy_function=shutil.os.link)
+    found = Listing(root)
+    before_s = time.process_time()
+    assert len(found.rows()) == 1002
+    first_s = time.process_time() - before_s
+    before_s = time.process_time()
+    found.rows()
+    again_s = time.process_time() - before_s
+    print(f"{first_s:.2f} s, again {again_s:.2f} s of CPU")
+    assert first_s < 10
+    assert again_s < 1

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sessions compared: the uncertainty of a difference, what is shared, what changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rig
+from rig.api.comparing.comparison import MetricPair, Outcome, compare, counts, pair
+from rig.api.comparing.provenance_changes import flat
+from rig.api.comparing.text import difference_text, spread_text, value_text
+from rig.cli.main import rig as command
+from rig.results.document import IntervalResult, MetricResult
+from rig.session.session import SessionResult
+from rig.uncertainty.budget import Part
+
+Run = Callable[..., SessionResult]
+
+
+def interval(value: float, u: float | None, k: float = 2.0) -> IntervalResult:
+    half = None if u is None else k * u
+    low = value - (half if half is not None else 0.1)
+    high = value + (half if half is not None else 0.1)
+    return IntervalResult(low, high, "", "", "", u, k if u is not None else None, half)
+
+
+def metric(value: float, *parts: Part, better: bool | None = False) -> MetricResult:
+    u = math.hypot(*(part.standard_uncertainty for part in parts)) if parts else None
+    return MetricResult(
+        value=value,
+        unit="J",
+        higher_is_better=better,
+        standard_error_over_samples=None,
+        same_samples=interval(value, u),
+        other_samples=interval(value, None if u is None else 2 * u),
+        budget=parts,
+        per_trial=(),
+    )
+
+
+def gain(u: float, name: str = "current gain to 18 mA") -> Part:
+    return Part(name, u, "B", "rectangular", True)
+
+
+def scatter(u: float) -> Part:
+    return Part("scatter of trials", u, "A", "normal", True)
+
+
+def test_with_nothing_in_common_uncertainties_add_in_squares() -> None:
+    found = pair("energy", metric(1.0, gain(3e-3)), metric(1.1, gain(4e-3)), ())
+    assert found.apart is not None and found.shared is not None
+    assert found.apart.standard_uncertainty == pytest.approx(5e-3)
+    assert found.shared.standard_uncertainty == pytest.approx(5e-3)
+    assert found.shared_parts == ()
+    assert found.outcome is Outcome.DIFFERS
+    assert found.better is False
+    assert found.relative == pytest.approx(0.1)
+
+
+def test_the_gain_of_one_instrument_cancels_but_what_is_left_of_it() -> None:
+    found = pair(
+        "energy",
+        metric(1.0, gain(3e-3), scatter(1e-4)),
+        metric(1.1, gain(3.3e-3), scatter(1e-4)),
+        ("",),
+    )
+    assert found.apart is not None and found.shared is not None
+    assert found.shared_parts == ("current gain to 18 mA",)
+    assert found.shared.standard_uncertainty == pytest.approx(math.hypot(3e-4, 1e-4, 1e-4))
+    assert found.apart.standard_uncertainty == pytest.approx(
+        math.hypot(3e-3, 3.3e-3, 1.4142e-4), rel=1e-4
+    )
+
+
+def test_a_small_difference_is_shown_only_if_the_instrument_stayed_the_same() -> None:
+    one = metric(1.0, gain(3e-3), scatter(1e-4))
+    other = metric(1.002, gain(3e-3), scatter(1e-4))
+    found = pair("energy", one, other, ("",))
+    assert found.outcome is Outcome.IF_UNCHANGED
+    assert found.better is None
+    assert pair("energy", one, other, ()).outcome is Outcome.NOT_SHOWN
+
+
+def test_another_range_is_another_error_and_scatter_is_never_shared() -> None:
+    found = pair(
+        "energy",
+        metric(1.0, gain(3e-3), scatter(1e-3)),
+        metric(1.1, gain(3e-3, "current gain to 180 mA"), scatter(1e-3)),
+        ("",),
+    )
+    assert found.shared_parts == ()
+
+
+def test_of_several_rails_only_that_of_the_same_instrument_is_shared() -> None:
+    parts = (gain(1e-3, "core: current gain"), gain(1e-3, "io: current gain"))
+    found = pair("energy", metric(1.0, *parts), metric(1.1, *parts), ("core",), True)
+    assert found.shared_parts == ("core: current gain",)
+
+
+def test_other_samples_make_a_difference_less_sure() -> None:
+    one = metric(1.0, scatter(1e-3))
+    other = metric(1.0041, scatter(1e-3))
+    assert pair("energy", one, other, ()).outcome is Outcome.DIFFERS
+    found = pair("energy", one, other, (), same_samples=False)
+    assert found.apart is not None
+    assert found.apart.standard_uncertainty == pytest.approx(math.hypot(2e-3, 2e-3))
+    assert found.outcome is Outcome.NOT_SHOWN
+
+
+def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> None:
+    assert pair("share", metric(0.1), metric(0.2), ()).outcome is Outcome.NOT_SHOWN
+    assert pair("share", metric(0.1), metric(0.4), ()).outcome is Outcome.DIFFERS
+    assert pair("share", metric(0.1), metric(0.1), ()).outcome is Outcome.EQUAL
+    lacking = replace(metric(0.1), same_samples=replace(interval(0.1, None), reason="too few"))
+    found = pair("share", lacking, metric(0.4), ())
+    assert found.outcome is Outcome.UNKNOWN and "too few" in found.reason
+    alone = pair("share", None, metric(0.4), ())
+    assert alone.outcome is Outcome.IN_ONE and difference_text(alone) == "-"
+    nothing = pair("share", replace(metric(0.1), value=None), metric(0.4), ())
+    assert nothing.outcome is Outcome.UNKNOWN
+
+
+def test_numbers_of_one_row_have_one_unit() -> None:
+    found = pair("energy", metric(9.5e-4, scatter(1e-6)), metric(1.05e-3, scatter(1e-6)), ())
+    assert difference_text(found) == "+0.1000 mJ (+11 %)"
+    assert spread_text(found, found.apart) == "± 0.0028 mJ"
+    assert value_text(found, found.first) == "0.95 ± 0.0020 mJ"
+    assert value_text(found, found.second) == "1.0500 ± 0.0020 mJ"
+    same = pair("energy", metric(1e-3, scatter(1e-6)), metric(1e-3, scatter(1e-6)), ())
+    assert difference_text(same) == "0 mJ"
+
+
+def test_a_tree_is_flat_by_path() -> None:
+    tree = {"a": {"b": 1, "": {"c": "x"}}, "d": [1, 2], "e": [{"f": True}], "g": {}, "h": ""}
+    assert flat(tree) == {
+        "a.b": "1",
+        "a.rail.c": "x",
+        "d": "[1, 2]",
+        "e[1].f": "true",
+        "g": "{}",
+        "h": '""',
+    }
+
+
+@pytest.fixture
+def two(run_virtual: Run) -> tuple[Path, Path]:
+    more = "sut.virtual.infer.power_w=0.09"
+    return run_virtual(trials=5).folder, run_virtual(more, trials=5).folder
+
+
+def named(pairs: tuple[MetricPair, ...], name: str) -> MetricPair:
+    return next(pair for pair in pairs if pair.name == name)
+
+
+def test_twice_the_power_is_found_with_its_key(two: tuple[Path, Path]) -> None:
+    found = compare(*map(rig.open_session, two))
+    energy = named(found.metrics, "energy_infer")
+    assert energy.outcome is Outcome.DIFFERS and energy.better is False
+    assert energy.relative == pytest.approx(1.0, rel=0.02)
+    assert named(found.metrics, "power_idle").outcome is Outcome.NOT_SHOWN
+    assert counts(found.metrics)[Outcome.DIFFERS] >= 3
+    changed = {change.path: (change.before, change.after) for change in found.changes}
+    assert changed["bench.sut.virtual.infer.power_w"] == ("0.045", "0.09")
+    assert found.changes[-1].ordinary
+    # The virtual monitor has no serial number, so it cannot be known to be the same one.
+    assert found.shared_rails == ()
+    assert any("without a serial number" in note for note in found.notes)
+
+
+def test_a_session_that_is_none_any_more_is_said(two: tuple[Path, Path]) -> None:
+    (two[1] / "results.json").write_text("{")
+    found = compare(rig.Session(two[0]), rig.Session(two[1]))
+    assert found.metrics == ()
+    assert any("has no results" in note for note in found.notes)
+    assert found.changes
+
+
+def test_on_the_command_line(two: tuple[Path, Path]) -> None:
+    done = CliRunner().invoke(command, ["compare", *map(str, two)], terminal_width=200)
+    assert done.exit_code == 0, done.output
+    assert "SIMULATED" in done.output
+    assert "infer.power_w" in done.output
+    row = next(line for line in done.output.splitlines() if "energy_infer " in line)
+    assert "differs" in row and "mJ" in row
+    assert "created_utc" not in done.output
+    whole = CliRunner().invoke(command, ["compare", "--all", *map(str, two)])
+    assert "created_utc" in whole.output or "bench_sha256" in whole.output
+
+
+def test_sessions_are_listed_and_tagged_on_the_command_line(two: tuple[Path, Path]) -> None:
+    root = ["--sessions", str(two[0].parent)]
+    listed = CliRunner().invoke(command, ["sessions", *root]).output
+    assert two[0].name in listed and two[1].name in listed
+    tagged = CliRunner().invoke(command, ["sessions", *root, "--tag", two[1].name, "good"])
+    assert tagged.exit_code == 0, tagged.output
+    found = CliRunner().invoke(command, ["sessions", *root, "#good"]).output
+    assert two[1].name in found and f"{two[0].name} " not in found
+    without = CliRunner().invoke(command, ["sessions", *root, "--", "-#good"]).output
+    assert f"{two[0].name} " in without and two[1].name not in without

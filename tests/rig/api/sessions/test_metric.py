@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons of a metric with a limit know its interval."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rig.api.sessions.metric import Metrics, SessionMetric
+from rig.stats.interval import Interval
+
+AROUND = Interval.around(621e-6, 0.8e-6, 2.0, "GUM", "5 trials")
+
+
+def metric(same: Interval = AROUND, other: Interval = AROUND) -> SessionMetric:
+    return SessionMetric("energy", 621e-6, "J", 0.8e-6, same, other, (621e-6,) * 5, True, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "below", "surely", "possibly"),
+    [
+        (630e-6, True, True, True),
+        (622e-6, True, False, True),
+        (620e-6, False, False, True),
+        (619e-6, False, False, False),
+    ],
+)
+def test_below(limit: float, below: bool, surely: bool, possibly: bool) -> None:
+    assert (metric() < limit) is below
+    assert bool(metric().surely_below(limit)) is surely
+    assert bool(metric().possibly_below(limit)) is possibly
+
+
+@pytest.mark.parametrize(
+    ("limit", "above", "surely", "possibly"),
+    [
+        (619e-6, True, True, True),
+        (620e-6, True, False, True),
+        (622e-6, False, False, True),
+        (630e-6, False, False, False),
+    ],
+)
+def test_above(limit: float, above: bool, surely: bool, possibly: bool) -> None:
+    assert (metric() > limit) is above
+    assert bool(metric().surely_above(limit)) is surely
+    assert bool(metric().possibly_above(limit)) is possibly
+
+
+def test_the_text_has_value_interval_and_verdict_in_one_line() -> None:
+    assert repr(metric().surely_below(620e-6)) == (
+        "not surely below 620 µJ: energy = 621 µJ, 619.4 µJ to 622.6 µJ measured again, "
+        "verdict true"
+    )
+
+
+def test_the_other_interval_is_taken_where_it_is_named() -> None:
+    wide = metric(other=Interval(500e-6, 700e-6, "jackknife"))
+    assert wide.surely_below(630e-6)
+    assert not wide.surely_below(630e-6, "other_samples")
+    with pytest.raises(ValueError, match="same_samples"):
+        wide.surely_below(630e-6, "both")
+
+
+def test_without_an_interval_nothing_is_shown() -> None:
+    unknown = metric(Interval.missing("one trial"))
+    assert not unknown.surely_below(1.0)
+    assert not unknown.possibly_below(1.0)
+    assert "one trial" in repr(unknown.surely_below(1.0))
+
+
+def test_a_bound_on_one_side_shows_that_side() -> None:
+    bound = metric(Interval(-math.inf, 650e-6, "bound"))
+    assert bound.surely_below(700e-6)
+    assert not bound.surely_above(1e-6)
+    assert "no bound to 650" in repr(bound)
+
+
+def test_a_metric_that_is_not_there_is_told_with_its_reason() -> None:
+    metrics = Metrics({"energy": metric()}, {"energy_p99": "trial 1: needs 368"})
+    with pytest.raises(KeyError, match="did you mean energy"):
+        metrics["enrgy"]
+    with pytest.raises(KeyError, match="needs 368"):
+        metrics["energy_p99"]
+    assert "energy" in metrics and list(metrics) == ["energy"]

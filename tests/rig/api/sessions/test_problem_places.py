@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems have a place, which the evidence of a damaged session tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyjls
+import pytest
+
+import rig
+from rig.api.sessions.problem_places import place_of
+from rig.session.session import SessionResult
+from rig.timebase.timebase import Timebase
+from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
+from rig.trace.writer import TraceWriter
+
+
+@pytest.fixture
+def session(run_virtual: Callable[..., SessionResult]) -> rig.Session:
+    return rig.open_session(run_virtual().folder)
+
+
+def derived_again(session: rig.Session) -> rig.Session:
+    """The session with results that are made of its files as they are now."""
+    (session.path / "results.json").unlink(missing_ok=True)
+    return rig.Session(session.path)
+
+
+def rewritten(trial: Path, change: Callable[[np.ndarray], None]) -> None:
+    """Write the trace of a trial again with other levels of SYNC."""
+    trace = Trace.open(trial / "trace.jls")
+    with pyjls.Reader(str(trial / "trace.jls")) as reader:
+        current, voltage = (reader.fsr(row, 0, trace.length) for row in (CURRENT, VOLTAGE))
+        length = next(s.length for s in reader.signals.values() if s.signal_id == SYNC)
+        levels = np.unpackbits(reader.fsr(SYNC, 0, length // 8 * 8), bitorder="little")
+    change(levels)
+    with TraceWriter(
+        trial, sample_hz=trace.sample_hz, edge_hz=trace.edge_hz, source="t", serial="", about={}
+    ) as writer:
+        writer.analog(current, voltage)
+        writer.sync(levels)
+
+
+def test_a_valid_session_has_no_problem(session: rig.Session) -> None:
+    assert session.problems == ()
+
+
+def test_a_gap_has_its_time_and_its_step(session: rig.Session) -> None:
+    span = next(span for span in session.spans(1) if span.kind == "sample")
+    hz = session.results.provenance.monitors[""].sample_hz
+    first = round((span.start_s + span.stop_s) / 2 * hz)
+    gap = {"start": first, "stop": first + 10, "cause": "for the test"}
+    (session.path / "trial-1" / "gaps.jsonl").write_text(json.dumps(gap) + "\n")
+    [problem] = derived_again(session).problems
+    assert problem.code == "gap" and problem.trial == 1 and problem.rail == ""
+    assert problem.step == span.step and problem.segment == 1
+    assert problem.start_s == pytest.approx(first / hz)
+    assert problem.stop_s == pytest.approx((first + 10) / hz)
+    assert str(problem) == f"trial 1: gap: {problem.detail}"
+
+
+def test_a_missing_edge_has_the_time_of_its_mark(session: rig.Session) -> None:
+    span = [span for span in session.spans(1) if span.kind == "sample"][3]
+
+    def fill(levels: np.ndarray) -> None:
+        hz = session.results.provenance.monitors[""].edge_hz
+        at = round(span.start_s * hz)
+        levels[at - 5 : at + 40] = 1
+
+    rewritten(session.path / "trial-1", fill)
+    [problem] = derived_again(session).problems
+    assert problem.code == "edges" and "no edge for mark" in problem.detail
+    assert problem.start_s == problem.stop_s
+    assert problem.start_s == pytest.approx(span.start_s, abs=1e-5)
+
+
+def test_an_edge_too_many_is_found_by_the_trace(session: rig.Session) -> None:
+    idle = next(span for span in session.spans(1) if span.kind == "idle")
+    at_s = (idle.start_s + idle.stop_s) / 2
+
+    def pulse(levels: np.ndarray) -> None:
+        at = round(at_s * session.results.provenance.monitors[""].edge_hz)
+        levels[at : at + 10] = 0
+
+    rewritten(session.path / "trial-1", pulse)
+    again = derived_again(session)
+    problem = next(problem for problem in again.problems if "no mark for edge" in problem.detail)
+    assert problem.start_s is None and problem.edge is not None
+    with again.trace(1) as trace:
+        place = trace.locate(problem)
+        assert place is not None and place[0] == pytest.approx(at_s, abs=1e-5)
+
+
+def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
+    spans = session.spans(1)
+    rates_hz = {"core": 1000.0, "io": 500.0}
+    span = next(span for span in spans if span.phase == "infer" and span.kind == "sample")
+    detail = f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us; more is needed"
+    found = place_of(detail, rates_hz, lambda _: spans, (), None)
+    assert (found.start_s, found.stop_s, found.step) == (span.start_s, span.stop_s, span.step)
+    found = place_of(
+        f"segment 2: io: 3 of 4 windows, first infer of step {span.step} "
+        "(samples 500 to 600: lost)",
+        rates_hz,
+        lambda _: spans,
+        (),
+        None,
+    )
+    assert (found.rail, found.segment, found.start_s, found.stop_s) == ("io", 2, 1.0, 1.2)
+    found = place_of(
+        f"step {span.step} has marks that are not due (1 such steps)",
+        {"": 1.0},
+        lambda _: spans,
+        (),
+        None,
+    )
+    assert found.start_s is not None and found.start_s < span.start_s < span.stop_s == found.stop_s
+    base = Timebase.nominal(0, 1e6)
+    found = place_of(
+        "mark 3 has tick 5, less than the one before, 9: did", {}, lambda _: None, [1, 9, 5], base
+    )
+    assert found.start_s == base.seconds(5)
+    found = place_of(
+        "the monitor sees device time stretched 1.1 times", {"": 1.0}, lambda _: spans, (), base
+    )
+    assert found.start_s is None and found.step is None and found.edge is None
