@@ -13,9 +13,11 @@ from rich.table import Table
 from rig.cli.lazy import LazyGroup
 from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DataError
-from rig.network import conventions, footprint, graph
+from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import findings, require_sound
+from rig.network.complexity import Complexity
 from rig.network.conventions import PRESETS, Conventions
+from rig.network.graph import Network
 from rig.network.interpreter import Run
 from rig.network.interpreter import run as run_network
 from rig.units import quantity
@@ -32,6 +34,12 @@ _dt = click.option(
     metavar="SECONDS",
     help="The time step, where the file states none, or instead of its own.",
 )
+_preset = click.option(
+    "--as",
+    "preset",
+    type=click.Choice(sorted(PRESETS)),
+    help="The conventions of a program or chip [default: as the file states, else nir].",
+)
 
 
 @click.group(cls=LazyGroup)
@@ -41,9 +49,23 @@ def model() -> None:
 
 @model.command()
 @_model
-def inspect(path: Path) -> None:
-    """Print the nodes of a network in order, with shapes and sizes."""
-    network = graph.network(graph.read(path))
+@click.option(
+    "--input",
+    "inputs",
+    metavar="INPUT.npy",
+    type=click.Path(path_type=Path),
+    help="Run the network over these inputs, and print what that takes.",
+)
+@_dt
+@_preset
+def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | None) -> None:
+    """Print the nodes of a network in order, with shapes and sizes.
+
+    With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
+    rate, as NeuroBench's algorithm track defines them.
+    """
+    read = graph.read(path)
+    network = graph.network(read)
     table = Table("node", "kind", "in", "out", "parameters", "times")
     for place in network.places:
         late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
@@ -62,7 +84,12 @@ def inspect(path: Path) -> None:
         f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
         f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}"
     )
-    _OUT.print(f"conventions: {_words(conventions.stated(graph.taken_apart(graph.read(path))[0]))}")
+    how = _how(read, preset)
+    _OUT.print(f"conventions: {_words(how)}")
+    if inputs is not None:
+        require_sound(read, dt_s)
+        counted = complexity.count(network, _samples(inputs, network), dt_s, how)
+        _print_complexity(counted)
 
 
 @model.command()
@@ -85,12 +112,7 @@ def check(path: Path, dt_s: float | None) -> int:
 @_model
 @click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
 @_dt
-@click.option(
-    "--as",
-    "preset",
-    type=click.Choice(sorted(PRESETS)),
-    help="The conventions of a program or chip [default: as the file states, else nir].",
-)
+@_preset
 @click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
@@ -115,16 +137,33 @@ def run(
         raise ConfigError(
             f"no node {unknown[0]!r}", path="--record", try_next=f"one of {', '.join(names)}"
         )
-    values = _values(inputs)
-    if values.ndim == len(network.place(network.inputs[0]).shape_out) + 1:
-        values = values[None]
-    stated = conventions.stated(graph.taken_apart(read)[0])
-    done = run_network(network, values, dt_s, PRESETS[preset] if preset else stated, record)
+    values = _samples(inputs, network)
+    done = run_network(network, values, dt_s, _how(read, preset), record)
     _print_run(done, values.shape)
     if output is not None:
         arrays: dict[str, Any] = dict(done.values)
         np.savez_compressed(output, **arrays)
         _OUT.print(f"values of {', '.join(done.values)}: {output}")
+
+
+def _how(read: Any, preset: str | None) -> Conventions:
+    """Return the conventions asked for, else those that the file states."""
+    return PRESETS[preset] if preset else conventions.stated(graph.taken_apart(read)[0])
+
+
+def _samples(path: Path, network: Network) -> Any:
+    """Return the inputs in a file (samples, steps, *shape), also where it has one without the first
+    axis.
+    """
+    values = _values(path)
+    one = values.ndim == len(network.place(network.inputs[0]).shape_out) + 1
+    return values[None] if one else values
+
+
+def _print_complexity(counted: Complexity) -> None:
+    for name, value in complexity_text.rows(counted):
+        _OUT.print(f"{name}: {value}", highlight=False)
+    _OUT.print(f"{complexity_text.basis(counted)}; {complexity_text.MEANING}", highlight=False)
 
 
 def _values(path: Path) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size of a network: neurons, synapses, parameters."""
+"""The size of a network: neurons, synapses, parameters, bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import nir
 import numpy as np
+from numpy.typing import NDArray
 
 from rig.network.graph import Network, Place, neurons
+from rig.network.shapes import NEURONS
 
 _PARAMETERS = ("weight", "bias", "scale", "r", "v_leak", "v_threshold", "v_reset", "w_in")
 _TIMES = ("tau", "tau_syn", "tau_mem", "delay", "threshold")
@@ -51,8 +53,43 @@ def of(network: Network) -> Footprint:
 
 def parameters(node: Any) -> int:
     """Return how many numbers a node holds."""
-    values = [getattr(node, name, None) for name in (*_PARAMETERS, *_TIMES)]
-    return sum(np.asarray(value).size for value in values if value is not None)
+    return sum(value.size for value in _arrays(node))
+
+
+def parameters_b(node: Any) -> int:
+    """Return how many bytes the numbers of a node take, as the file stores them."""
+    return sum(value.nbytes for value in _arrays(node))
+
+
+def states_b(network: Network, dt_s: float) -> int:
+    """Return how many bytes are kept from step to step: membranes and synaptic currents, what is
+    on its way through delays, and the values that arrive a step late; each as wide as the numbers
+    of its node.
+    """
+    late = {source for source, _ in network.late_edges}
+    total = 0
+    for place in network.places:
+        count = math.prod(place.shape_out)
+        values = count if place.name in late else 0
+        if isinstance(place.node, NEURONS):
+            values += count * (2 if isinstance(place.node, nir.CubaLI | nir.CubaLIF) else 1)
+        elif isinstance(place.node, nir.Delay):
+            delay_s = np.broadcast_to(np.asarray(place.node.delay), place.shape_out)
+            values += int(np.rint(delay_s / dt_s).sum())
+        total += values * _width_b(place.node)
+    return total
+
+
+def _arrays(node: Any) -> list[NDArray[np.generic]]:
+    found = [getattr(node, name, None) for name in (*_PARAMETERS, *_TIMES)]
+    return [np.asarray(value) for value in found if value is not None]
+
+
+def _width_b(node: Any) -> int:
+    """Return how many bytes the widest number of a node has; of one without numbers, as many as a
+    single-precision number.
+    """
+    return max((value.itemsize for value in _arrays(node)), default=4)
 
 
 def _repeated(place: Place) -> int:

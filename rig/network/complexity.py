@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The complexity of a network, counted from its run: footprint, sparsities, synaptic operations and
+execution rate, as NeuroBench's algorithm track defines them (docs/MODELS.md has its odd ends).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import nir
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+from rig.network import footprint, interpreter
+from rig.network.conventions import Conventions
+from rig.network.graph import Network, Place
+from rig.network.shapes import NEURONS
+from rig.network.stages import Stage, has_state, stage
+
+Floats = NDArray[np.float64]
+#: Nodes whose weights are synapses. A Scale and a pool multiply and add, too, and do not count.
+CONNECTIONS = (nir.Linear, nir.Affine, nir.Conv1d, nir.Conv2d)
+#: Nodes whose values are activations.
+ACTIVATIONS = (*NEURONS, nir.Threshold)
+#: So many values of a run are kept at a time; further samples are run behind them.
+_VALUES_MAX = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Complexity:
+    """What a network takes to run, without a device: a mean over `samples` of `steps` time steps.
+
+    `parameters_b` and `states_b` are its footprint in bytes. The sparsities are shares of zeros:
+    of weights, and of activations. `dense`, `effective_macs` and `effective_acs` are synaptic
+    operations of a sample: all, and those of a weight and an input that are both not zero, by
+    whether the layer's inputs in that step are all -1, 0 or 1 (accumulate) or not (multiply and
+    accumulate). `execution_rate_hz` is how many steps the network takes in a second of its input.
+    """
+
+    samples: int
+    steps: int
+    parameters_b: int
+    states_b: int
+    connection_sparsity: float
+    activation_sparsity: float
+    dense: float
+    effective_macs: float
+    effective_acs: float
+    execution_rate_hz: float
+
+    @property
+    def footprint_b(self) -> int:
+        """Return the bytes of parameters and states."""
+        return self.parameters_b + self.states_b
+
+    @property
+    def effective(self) -> float:
+        """Return all effective synaptic operations of a sample."""
+        return self.effective_macs + self.effective_acs
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Sums over the samples so far."""
+
+    activations: int = 0
+    silent: int = 0
+    macs: int = 0
+    acs: int = 0
+
+
+def count(
+    network: Network,
+    inputs: NDArray[np.generic],
+    dt_s: float | None = None,
+    how: Conventions | None = None,
+) -> Complexity:
+    """Run a network of one input over its samples (batch, steps, *shape) and count; raises
+    DataError where there are none, and what the interpreter raises.
+    """
+    step_s = network.dt_s if dt_s is None else dt_s
+    if inputs.ndim < 2 or not inputs.size:
+        raise DataError(f"inputs of the shape {inputs.shape}: there is nothing to count")
+    samples, steps = inputs.shape[:2]
+    how = how or Conventions()
+    layers = [place for place in network.places if isinstance(place.node, CONNECTIONS)]
+    found = _Counts()
+    for part in _parts(network, inputs):
+        _count_part(network, layers, part, step_s, how, found)
+    assert step_s is not None  # the interpreter refuses a network without
+    dense = sum(_fan_out(place, every=True, values=_ones(place)) for place in layers)
+    return Complexity(
+        samples=samples,
+        steps=steps,
+        parameters_b=sum(footprint.parameters_b(place.node) for place in network.places),
+        states_b=footprint.states_b(network, step_s),
+        connection_sparsity=_zeros([place.node.weight for place in layers]),
+        activation_sparsity=found.silent / found.activations if found.activations else 0.0,
+        dense=dense * steps,
+        effective_macs=found.macs / samples,
+        effective_acs=found.acs / samples,
+        execution_rate_hz=1.0 / step_s,
+    )
+
+
+def _parts(network: Network, inputs: NDArray[np.generic]) -> Iterator[NDArray[np.generic]]:
+    """Yield the samples in parts whose values fit into memory."""
+    each = inputs.shape[1] * sum(math.prod(place.shape_out) for place in network.places)
+    together = max(1, _VALUES_MAX // max(each, 1))
+    for first in range(0, len(inputs), together):
+        yield inputs[first : first + together]
+
+
+def _count_part(
+    network: Network,
+    layers: list[Place],
+    inputs: NDArray[np.generic],
+    dt_s: float | None,
+    how: Conventions,
+    found: _Counts,
+) -> None:
+    """Run some samples and add what they take."""
+    active = [place.name for place in network.places if isinstance(place.node, ACTIVATIONS)]
+    sources = [name for place in layers for name in (*place.sources, *place.late_sources)]
+    run = interpreter.run(network, inputs, dt_s, how, record={*active, *sources})
+    for name in active:
+        found.activations += run.values[name].size
+        found.silent += run.values[name].size - int(np.count_nonzero(run.values[name]))
+    for place in layers:
+        entered = _entered(place, run.values, network)
+        # As the harness does for one sample in a batch: one value that is neither -1, 0 nor 1
+        # makes all operations of this layer in this step multiplications.
+        whole = np.isin(entered, (-1.0, 0.0, 1.0)).reshape(*entered.shape[:2], -1).all(axis=-1)
+        flat = (entered != 0).astype(np.float64).reshape(-1, *place.shape_in)
+        done = _operations(place, flat).reshape(whole.shape)
+        found.acs += int(done[whole].sum())
+        found.macs += int(done[~whole].sum())
+
+
+def _entered(place: Place, values: dict[str, Floats], network: Network) -> Floats:
+    """Return what entered a node in each step: its sources' values, of late ones the step before's.
+
+    What a node gives only for the next step counts in that one, as it would be computed there.
+    """
+    now = [values[name] for name in place.sources]
+    before = [values[name] for name in place.late_sources]
+    if place.name in _only_late(network):
+        now, before = [], now + before
+    entered: Floats = np.sum([*now, *map(_step_later, before)], axis=0)
+    return entered
+
+
+def _step_later(values: Floats) -> Floats:
+    late = np.zeros_like(values)
+    late[:, 1:] = values[:, :-1]
+    return late
+
+
+def _only_late(network: Network) -> set[str]:
+    """Return the nodes without a state whose values nothing takes before the next step."""
+    found: set[str] = set()
+    late = network.late_edges
+    for place in reversed(network.places):
+        takers = [one.name for one in network.places if place.name in one.sources]
+        behind = any(source == place.name for source, _ in late)
+        if not has_state(place) and (takers or behind) and set(takers) <= found:
+            found.add(place.name)
+    return found
+
+
+def _operations(place: Place, values: Floats) -> NDArray[np.int64]:
+    """Return the operations that each row of ones and zeros causes at the weights not zero."""
+    done = _binary(place, every=False)(values)
+    sums: NDArray[np.int64] = np.rint(done.reshape(len(values), -1).sum(axis=1)).astype(np.int64)
+    return sums
+
+
+def _fan_out(place: Place, *, every: bool, values: Floats) -> int:
+    return round(float(_binary(place, every=every)(values).sum()))
+
+
+def _ones(place: Place) -> Floats:
+    return np.ones((1, *place.shape_in))
+
+
+def _binary(place: Place, *, every: bool) -> Stage:
+    """Return a layer with 1 for each weight that is not zero, or for `every` one, and no bias."""
+    node: Any = copy.copy(place.node)
+    weight = np.asarray(node.weight)
+    node.weight = np.ones(weight.shape) if every else (weight != 0).astype(np.float64)
+    if hasattr(node, "bias"):
+        node.bias = np.zeros_like(np.asarray(node.bias, np.float64))
+    counted = Place(
+        place.name, node, place.sources, place.late_sources, place.shape_in, place.shape_out
+    )
+    return stage(counted, 1.0, 1)
+
+
+def _zeros(weights: list[Any]) -> float:
+    """Return the share of zeros among all weights, each counted once."""
+    total = sum(np.asarray(weight).size for weight in weights)
+    zeros = total - sum(int(np.count_nonzero(weight)) for weight in weights)
+    return zeros / total if total else 0.0
