@@ -22,7 +22,7 @@ import numpy as np
 from rig.report.report import rendered
 from rig.results import document, results
 from rig.session.planning import trial_seed
-from rig.store import codec
+from rig.store import sample_lines
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, about_of, reading
 from rig.trace.writer import TraceWriter
@@ -108,7 +108,7 @@ def remake(folder: Path) -> None:
         path = folder / f"trial-{number}"
         seed = trial_seed(context.config.bench.seed, number)
         trial = results.reduce_trial(context, path, number, seed)
-        (path / "samples.jsonl").write_text(codec.samples_text(trial))
+        (path / "samples.jsonl").write_text(sample_lines.text(trial))
         if trial.lines:
             (path / "results.txt").write_text("".join(line + "\n" for line in trial.lines))
         trials.append(trial)

@@ -30,7 +30,7 @@ from rig.model.trial import Trial
 from rig.problems import Problem
 from rig.results import document, results
 from rig.session.planning import trial_seed
-from rig.store import codec, inventory, session_folder, strict_json
+from rig.store import inventory, sample_lines, session_folder, strict_json
 from rig.store.journal import Journal
 from rig.store.provenance import packages, revision
 from rig.store.segments import counted, segments
@@ -408,7 +408,7 @@ def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
         if (path / SAMPLES).exists()
         else []
     )
-    again = codec.samples_text(trial).split("\n")
+    again = sample_lines.text(trial).split("\n")
     rounded = False
     different = []
     for number in range(max(len(stored), len(again))):

@@ -21,7 +21,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Step, Sync
 from rig.results.results import Context
 from rig.session.execute import done
-from rig.store import codec
+from rig.store import completion_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Replay:
         be.
         """
         for number, line in enumerate(lines, start=1):
-            item = codec.done_from_json(dict(line))
+            item = completion_lines.from_json(dict(line))
             _refuse_strange(item, len(self.task))
-            again = codec.done_to_json(self.score(item))
+            again = completion_lines.to_json(self.score(item))
             # As JSON has it: a tuple is a list there.
             yield number, line, json.loads(json.dumps(again))
 

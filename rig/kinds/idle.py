@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rig.kinds.imagined import IDLE_W, ImaginedTrial, window
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
-from rig.model.completion import END, IDLE, Completion
+from rig.model.completion import END, IDLE
 from rig.model.pace import Duration, Pace, exactly
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
@@ -53,14 +52,6 @@ class IdleKind(StepKind[Idle]):
     def measure(self, item: StepRecord, step: Idle, windows: Windows, timed: Timed) -> Measured:
         """Return the idle window."""
         return Measured((), tuple(window for _, window in windows))
-
-    def to_json(self, step: Idle, completion: Completion) -> dict[str, Any]:
-        """Return its length."""
-        return {"duration_s": step.duration_s}
-
-    def from_json(self, line: Mapping[str, Any]) -> Idle:
-        """Return an idle time of that length."""
-        return Idle(line["duration_s"])
 
     def imagine(self, number: int, step: Idle, trial: ImaginedTrial) -> Measured:
         """Return an idle window."""

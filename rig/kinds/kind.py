@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from rig.interfaces.sut import SutInfo
@@ -34,6 +34,9 @@ class StepKind(Generic[StepT]):
     #: It leaves a sample in the device: it is done again where a session is resumed, and recorded
     #: only where the device refused it.
     loads = False
+    #: The dataclass whose fields are its keys in a line of completions.jsonl, beside those that
+    #: every line has (rig/typed.py). None: the step itself, which says all.
+    form: type[Any] | None = None
 
     # ---- its plan ----
 
@@ -140,13 +143,14 @@ class StepKind(Generic[StepT]):
 
     # ---- its line in completions.jsonl ----
 
-    def to_json(self, step: StepT, completion: Completion) -> dict[str, Any]:
-        """Return its fields, without those that every line has."""
-        return {}
+    def to_form(self, step: StepT) -> Any:
+        """Return what the line of a step says of it."""
+        return step
 
-    def from_json(self, line: Mapping[str, Any]) -> StepT:
-        """Return the step of a line."""
-        return self.step()
+    def from_form(self, form: Any) -> StepT:
+        """Return the step of which a line says this."""
+        step: StepT = form
+        return step
 
     # ---- a trial that never was (rig/results/imagined.py) ----
 

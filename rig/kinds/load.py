@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rig.interfaces.task import Task
 from rig.kinds.kind import StepKind
-from rig.model.completion import Completion
 from rig.model.pace import Duration, Pace, roughly
 from rig.model.steps import Load
+
+
+@dataclass(frozen=True, slots=True)
+class LoadForm:
+    """A load in completions.jsonl."""
+
+    index: int
 
 
 class LoadKind(StepKind[Load]):
@@ -39,10 +45,10 @@ class LoadKind(StepKind[Load]):
         """Return whether it is optional."""
         return step.optional
 
-    def to_json(self, step: Load, completion: Completion) -> dict[str, Any]:
-        """Return the sample, and why it was refused."""
-        return {"index": step.index, "refusal": completion.refusal}
+    def to_form(self, step: Load) -> LoadForm:
+        """Return the sample."""
+        return LoadForm(step.index)
 
-    def from_json(self, line: Mapping[str, Any]) -> Load:
+    def from_form(self, form: LoadForm) -> Load:
         """Return the load, which is optional: no other is recorded."""
-        return Load(line["index"], optional=True)
+        return Load(form.index, optional=True)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from rig import typed
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.interfaces.task import Optimized, Task
 from rig.kinds.imagined import ImaginedTrial
@@ -21,10 +22,23 @@ from rig.model.steps import Query
 from rig.model.trial import Measured, Sample
 
 
+@dataclass(frozen=True, slots=True)
+class QueryForm:
+    """A query in completions.jsonl; what is rare is there only where it is set."""
+
+    indices: tuple[int, ...]
+    repeat: int
+    limit_s: float
+    warmup: bool
+    timed: bool = typed.optional(True)
+    batch: bool = typed.optional(False)
+
+
 class QueryKind(StepKind[Query]):
     """A mark at the start of each phase, or of the batch, and one at the end."""
 
     step = Query
+    form = QueryForm
     measured = True
 
     def describe(self, step: Query) -> str:
@@ -130,29 +144,21 @@ class QueryKind(StepKind[Query]):
         )
         return Measured((sample,), ())
 
-    def to_json(self, step: Query, completion: Completion) -> dict[str, Any]:
-        """Return its settings; those that are rare only where they are set."""
-        fields: dict[str, Any] = {
-            "indices": step.indices,
-            "repeat": step.repeat,
-            "limit_s": step.limit_s,
-            "warmup": step.warmup,
-        }
-        if not step.timed:
-            fields["timed"] = False
-        if step.batch:
-            fields["batch"] = True
-        return fields
+    def to_form(self, step: Query) -> QueryForm:
+        """Return its settings."""
+        return QueryForm(
+            step.indices, step.repeat, step.limit_s, step.warmup, step.timed, step.batch
+        )
 
-    def from_json(self, line: Mapping[str, Any]) -> Query:
+    def from_form(self, form: QueryForm) -> Query:
         """Return the query; when it was due is not kept."""
         return Query(
-            tuple(line["indices"]),
-            line["limit_s"],
-            line["repeat"],
-            warmup=line["warmup"],
-            timed=line.get("timed", True),
-            batch=line.get("batch", False),
+            form.indices,
+            form.limit_s,
+            form.repeat,
+            warmup=form.warmup,
+            timed=form.timed,
+            batch=form.batch,
         )
 
     def imagine(self, number: int, step: Query, trial: ImaginedTrial) -> Measured:

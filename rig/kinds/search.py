@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
@@ -142,22 +141,6 @@ class SearchKind(StepKind[Solve]):
             ),
         )
         return Measured((sample,), ())
-
-    def to_json(self, step: Solve, completion: Completion) -> dict[str, Any]:
-        """Return its settings."""
-        return dataclasses.asdict(step)
-
-    def from_json(self, line: Mapping[str, Any]) -> Solve:
-        """Return the search."""
-        return Solve(
-            line["index"],
-            line["timeout_s"],
-            line["seed"],
-            line["target"],
-            tuple(line["thresholds"]),
-            line["limit_s"],
-            line["warmup"],
-        )
 
     def imagine(self, number: int, step: Solve, trial: ImaginedTrial) -> Measured:
         """Return a sample that beats every target or misses every one.

@@ -5,12 +5,11 @@ listens; docs/PROTOCOL.md section 9.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, overload
+from typing import overload
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
@@ -23,7 +22,7 @@ from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
 from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
-from rig.model.steps import Scene, Stream
+from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Window
 from rig.problems import Problem
 
@@ -123,25 +122,6 @@ class StreamKind(StepKind[Stream]):
         found = hops(item.number, step, item.completion.marks, item.each, phases, timed)
         return Measured(
             tuple(found), (), (streamed(item.number, step, span.ticks[0], whole, timed),)
-        )
-
-    def to_json(self, step: Stream, completion: Completion) -> dict[str, Any]:
-        """Return its scenes and settings."""
-        return dataclasses.asdict(step)
-
-    def from_json(self, line: Mapping[str, Any]) -> Stream:
-        """Return the stream."""
-        scenes = tuple(
-            Scene(scene["label"], tuple(scene["indices"]), scene["samples"])
-            for scene in line["scenes"]
-        )
-        return Stream(
-            scenes,
-            line["hop"],
-            line["window"],
-            line["sample_hz"],
-            line["preloaded"],
-            line["limit_s"],
         )
 
     def imagine(self, number: int, step: Stream, trial: ImaginedTrial) -> Measured:

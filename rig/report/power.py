@@ -15,7 +15,7 @@ from rig.errors import DataError
 from rig.report.samples import TrialSamples
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
 from rig.results.document import Results
-from rig.store import codec, session_folder
+from rig.store import completion_lines, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.timebase.align import RESIDUAL_LIMIT_PERIODS
 from rig.timebase.edge_clock import EDGE_CLOCK
@@ -223,7 +223,7 @@ def residuals(session: SessionFolder, trace: Trace, number: int, results: Result
             "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks "
             "are taken at their word.",
         )
-    completions = codec.read_completions(session.trial(number))
+    completions = completion_lines.read(session.trial(number))
     marks_s = np.array(
         [timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks]
     )

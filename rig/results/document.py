@@ -6,7 +6,7 @@ that do not exist are None here and null in the file.
 
 To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and SCHEMA
 raised to it. A session of an older schema is read with the default, and `rig check` compares it in
-its own form, without the key (rig/store/typed.py has the other ways in which forms differ).
+its own form, without the key (rig/typed.py has the other ways in which forms differ).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig import typed
 from rig.errors import DataError
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
@@ -24,7 +25,7 @@ from rig.results import labels
 from rig.results.labels import DataStatement, Label
 from rig.results.replication import MetricVerdict
 from rig.results.resolution import Resolution
-from rig.store import session_folder, typed
+from rig.store import session_folder
 from rig.store.provenance_file import Provenance
 from rig.timebase.timebase import Timebase
 from rig.uncertainty.budget import Part

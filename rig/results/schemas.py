@@ -14,8 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rig import typed
 from rig.results import document
-from rig.store import typed
 from rig.store.provenance_file import Provenance
 from rig.store.sample_lines import SampleLine, StreamLine, WindowLine
 from rig.store.session_folder import json_text, write_text

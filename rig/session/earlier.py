@@ -18,7 +18,7 @@ from rig.errors import RigError
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration
 from rig.session.planned_trial import Row
-from rig.store import codec
+from rig.store import completion_lines
 from rig.store.session_folder import BENCH, COMPLETIONS, SessionFolder
 
 #: So many sessions are looked at, and so many steps of one: a trial may have a million.
@@ -74,7 +74,7 @@ def _seconds(folder: SessionFolder) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     with (folder.trial(1) / COMPLETIONS).open(encoding="utf-8") as lines:
         for line in islice(lines, _STEPS):
-            done = codec.done_from_json(json.loads(line))
+            done = completion_lines.from_json(json.loads(line))
             marks = done.completion.marks
             if len(marks) > 1:
                 took_s = (marks[-1].tick - marks[0].tick) / tick_hz

@@ -22,7 +22,7 @@ from rig.session.open_parts import BenchParts
 from rig.session.planning import trial_seed
 from rig.session.resume import Begun
 from rig.session.time_left import TimeLeft
-from rig.store import codec, session_folder
+from rig.store import sample_lines, session_folder
 from rig.store.events import (
     StepBegun,
     StepDone,
@@ -75,7 +75,7 @@ def run_trial(running: Running, number: int, begun: Begun | None = None) -> Tria
     running.keeper.end_trial()
     bench.context.stop.check()
     trial = results.reduce_trial(running.context, path, number, seed)
-    session_folder.write_text(path / SAMPLES, codec.samples_text(trial))
+    session_folder.write_text(path / SAMPLES, sample_lines.text(trial))
     if trial.lines:
         session_folder.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
     emit(TrialFinished(trial, hashes(path)))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rig import typed
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
-from rig.store import typed
 from rig.store.session_folder import PROVENANCE, SessionFolder
 
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of samples.jsonl as frozen dataclasses, for those who read them; rig/store/codec.py
-writes them.
-"""
+"""The lines of samples.jsonl, written and read: idle times, streams, samples."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.model.scores import Costs
-from rig.store import typed
+from rig import typed
+from rig.model.steps import Solve
+from rig.model.trial import Crossing, Sample, Streamed, Trial, Window
+from rig.store.completion_lines import CostsLine, ScoreLine
 from rig.store.session_folder import SAMPLES, read_lines
 
 
@@ -24,6 +25,19 @@ class WindowLine:
     latency_u_s: float | None
     energy_j: float | None
     energy_u_j: float | None
+
+    @classmethod
+    def of(cls, window: Window) -> WindowLine:
+        """Return a window as a line has it."""
+        return cls(
+            window.phase,
+            window.start_s,
+            window.stop_s,
+            window.latency_s,
+            window.latency_u_s,
+            window.energy_j,
+            window.energy_u_j,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +60,19 @@ class StreamLine:
     scenes: tuple[SceneLine, ...]
     whole: WindowLine
 
-
-@dataclass(frozen=True, slots=True)
-class ScoreLine:
-    """How the answer to one sample of a batch scored."""
-
-    label: str
-    answer: str
-    scores: tuple[float, ...] = typed.optional(())
-    case: str | None = typed.optional()
-    costs: Costs | None = typed.optional()
-    fault: str | None = typed.optional()
+    @classmethod
+    def of(cls, stream: Streamed) -> StreamLine:
+        """Return a stream as a line has it."""
+        scenes = tuple(map(SceneLine, stream.labels, stream.onsets_s))
+        return cls(
+            stream.step,
+            stream.due,
+            stream.hop_s,
+            stream.window_s,
+            stream.preloaded,
+            scenes,
+            WindowLine.of(stream.whole),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +82,11 @@ class SearchLine:
     timeout_s: float
     seed: int
     target: int | None
+
+    @classmethod
+    def of(cls, solve: Solve) -> SearchLine:
+        """Return a search as a line has it."""
+        return cls(solve.timeout_s, solve.seed, solve.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +99,18 @@ class CrossingLine:
     window: WindowLine | None
     least_s: float | None = typed.optional()
     bounds_j: tuple[float | None, float | None] | None = typed.optional()
+
+    @classmethod
+    def of(cls, crossing: Crossing) -> CrossingLine:
+        """Return a threshold as a line has it."""
+        return cls(
+            crossing.threshold,
+            crossing.resolved,
+            crossing.by_device,
+            WindowLine.of(crossing.window) if crossing.window else None,
+            crossing.least_s,
+            crossing.bounds_j,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +131,47 @@ class SampleLine:
     scores: tuple[float, ...] = typed.optional(())
     case: str | None = typed.optional()
     solve: SearchLine | None = typed.optional()
-    costs: Costs | None = typed.optional()
-    crossings: tuple[CrossingLine, ...] = typed.optional(())
+    costs: CostsLine | None = typed.beside("solve")
+    crossings: tuple[CrossingLine, ...] = typed.beside("solve", ())
     windows: tuple[WindowLine, ...]
+
+    @classmethod
+    def of(cls, sample: Sample) -> SampleLine:
+        """Return a sample as a line has it."""
+        hop = sample.hop
+        return cls(
+            step=sample.step,
+            indices=sample.indices,
+            repeat=sample.repeat,
+            window=hop.window if hop else None,
+            scene=hop.scene if hop else None,
+            response=WindowLine.of(hop.response) if hop else None,
+            since_onset=WindowLine.of(hop.since_onset) if hop else None,
+            label=sample.label,
+            answer=sample.answer,
+            correct=sample.correct,
+            each=tuple(map(ScoreLine.of, sample.each)),
+            scores=tuple(sample.scores),
+            case=sample.case if sample.scores or sample.solve else None,
+            solve=SearchLine.of(sample.solve) if sample.solve else None,
+            costs=CostsLine.of(sample.costs) if sample.costs else None,
+            crossings=tuple(map(CrossingLine.of, sample.crossings)),
+            windows=tuple(map(WindowLine.of, sample.windows)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IdleRow:
+    """A line of an idle time."""
+
+    idle: WindowLine
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRow:
+    """A line of a stream."""
+
+    stream: StreamLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +190,21 @@ def read(folder: Path) -> TrialLines:
     streams = []
     samples = []
     for line in read_lines(folder / SAMPLES):
-        match line:
-            case {"idle": window}:
-                idles.append(typed.from_json(WindowLine, window, place))
-            case {"stream": stream}:
-                streams.append(typed.from_json(StreamLine, stream, place))
-            case _:
-                samples.append(typed.from_json(SampleLine, line, place))
+        if "idle" in line:
+            idles.append(typed.from_json(IdleRow, line, place).idle)
+        elif "stream" in line:
+            streams.append(typed.from_json(StreamRow, line, place).stream)
+        else:
+            samples.append(typed.from_json(SampleLine, line, place))
     return TrialLines(tuple(idles), tuple(streams), tuple(samples))
+
+
+def text(trial: Trial) -> str:
+    """Return samples.jsonl: idle windows first, then streams, then one line a sample."""
+    measured = trial.measured
+    lines = [
+        *(IdleRow(WindowLine.of(window)) for window in measured.idles),
+        *(StreamRow(StreamLine.of(stream)) for stream in measured.streams),
+        *map(SampleLine.of, measured.samples),
+    ]
+    return "".join(json.dumps(typed.to_json(line)) + "\n" for line in lines)

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from rig.model.step_record import StepRecord
-from rig.store import codec
+from rig.store import completion_lines
 from rig.store.journal import OLD_SEGMENT
 
 #: What a part of a trial is called: in new sessions, and in those of before.
@@ -53,7 +53,7 @@ def counted(folder: Path) -> list[list[StepRecord]]:
     """Return what the device said in a trial, for each segment; of one that another follows, only
     what counts.
     """
-    read = [codec.read_completions(place) for place in segments(folder)]
+    read = [completion_lines.read(place) for place in segments(folder)]
     for early, late in pairwise(read):
         last = late[0].number if late else 0
         early[:] = [done for done in early if done.number <= last]

@@ -11,8 +11,7 @@ from typing import IO, Any
 
 from rig.errors import storage_error
 from rig.model import catalogue
-from rig.store import journal
-from rig.store.codec import done_to_json
+from rig.store import completion_lines, journal
 from rig.store.events import (
     Event,
     SessionFinished,
@@ -131,7 +130,7 @@ class Store:
                 self._line(line | {"files": event.files})
             case StepDone():
                 assert self._completions is not None and self._uart is not None
-                self._completions.write(json.dumps(done_to_json(event.done)) + "\n")
+                self._completions.write(json.dumps(completion_lines.to_json(event.done)) + "\n")
                 self._completions.flush()
                 self._uart.flush()
             case TrialFinished():

@@ -61,7 +61,7 @@ def searches(session: SessionFolder) -> list[DrawnSearch]:
     """Read the searches of all trials that gave a vector."""
     trials = document.read(session.path / session_folder.RESULTS).trials
     return [
-        DrawnSearch(line.case or "", line.indices[0], line.solve, line.costs, line)
+        DrawnSearch(line.case or "", line.indices[0], line.solve, line.costs.costs(), line)
         for trial in trials
         for line in sample_lines.read(session.trial(trial.number)).samples
         if line.solve is not None and line.costs is not None

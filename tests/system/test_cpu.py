@@ -20,7 +20,7 @@ from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Load, Query, Stream
 from rig.report.report import write_report
 from rig.session.session import open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from sut_backends.hosted.posix import PosixSut
 from tests.checking import check
 from tests.conftest import ROOT
@@ -111,7 +111,7 @@ def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_re
         result = bench.run(1, tmp_path)
         (done,) = [
             item
-            for item in read_completions(result.folder / "trial-1")
+            for item in completion_lines.read(result.folder / "trial-1")
             if isinstance(item.step, Stream)
         ]
         assert [mark.phase for mark in done.completion.marks] == [

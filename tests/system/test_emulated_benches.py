@@ -10,7 +10,7 @@ from pathlib import Path
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
 from rig.session.session import SessionResult, open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from tests.boards import image
 from tests.checking import check
 from tests.conftest import ROOT
@@ -51,7 +51,7 @@ def test_a_preloaded_stream_on_the_emulated_core_is_a_valid_trial(tmp_path: Path
     assert result.content["simulated"]
     (done,) = [
         item
-        for item in read_completions(result.folder / "trial-1")
+        for item in completion_lines.read(result.folder / "trial-1")
         if isinstance(item.step, Stream)
     ]
     assert [mark.phase for mark in done.completion.marks] == [

@@ -21,7 +21,7 @@ from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutEr
 from rig.model.completion import Completion
 from rig.model.steps import Load, Step
 from rig.session.session import Bench, SessionResult, open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.waiting import eventually
@@ -38,7 +38,7 @@ def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1)
 
 
 def outputs(result: SessionResult) -> dict[tuple[int, ...], bytes]:
-    done = read_completions(result.folder / "trial-1")
+    done = completion_lines.read(result.folder / "trial-1")
     return {
         item.step.indices: item.completion.output for item in done if hasattr(item.step, "indices")
     }  # type: ignore[union-attr]

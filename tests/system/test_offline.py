@@ -16,7 +16,7 @@ from rig.model.completion import BATCH, END
 from rig.model.steps import Query
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from tests.checking import check
 from tests.conftest import ROOT
 
@@ -106,7 +106,7 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
     at = 0
     found = {line["step"]: line for line in batches(result)}
-    for done in read_completions(result.folder / "trial-1"):
+    for done in completion_lines.read(result.folder / "trial-1"):
         if done.number in found:
             (window,) = found.pop(done.number)["windows"]  # type: ignore[misc,attr-defined]
             repeat = done.step.repeat  # type: ignore[attr-defined]
@@ -139,7 +139,7 @@ def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> No
     assert result.metrics["accuracy"].value == (10 - wrong) / 10
     outputs = [
         (done.step, done.completion.output)
-        for done in read_completions(result.folder / "trial-1")
+        for done in completion_lines.read(result.folder / "trial-1")
         if done.each
     ]
     assert all(len(output) == 64 * len(step.indices) for step, output in outputs)  # type: ignore[union-attr]
@@ -167,7 +167,7 @@ def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_
         and len(sizes) == -(-20 // slots)
     )
     assert result.metrics["accuracy"].value == 1.0
-    for done in read_completions(result.folder / "trial-1"):
+    for done in completion_lines.read(result.folder / "trial-1"):
         if done.each:
             assert [mark.phase for mark in done.completion.marks] == [BATCH, END]
     assert check(result.folder).ok
@@ -178,14 +178,15 @@ def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_
     program = (f"sut.posix.program={firmware / 'null'}", "scenario.offline.chunk=4")
     undisturbed = run(tmp_path, POSIX, *program)
     queries = sum(
-        isinstance(done.step, Query) for done in read_completions(undisturbed.folder / "trial-1")
+        isinstance(done.step, Query)
+        for done in completion_lines.read(undisturbed.folder / "trial-1")
     )
     # In the second chunk of three.
     result = run(tmp_path, POSIX, *program, f"sut.posix.restart_after_queries={queries - 2}")
     assert "restart" in {problem["code"] for problem in result.content["problems"]}
     done = [
         item
-        for item in read_completions(result.folder / "trial-1")
+        for item in completion_lines.read(result.folder / "trial-1")
         if isinstance(item.step, Query) and not item.step.warmup
     ]
     assert [item.completion.restarts for item in done] == [0, 1, 0]
@@ -210,7 +211,7 @@ def test_the_models_answers_in_batches_are_those_one_by_one(firmware: Path, tmp_
             result = bench.run(1, tmp_path)
         assert not result.content["problems"]
         found = {}
-        for done in read_completions(result.folder / "trial-1"):
+        for done in completion_lines.read(result.folder / "trial-1"):
             for place, index in enumerate(getattr(done.step, "indices", ())):
                 found[index] = done.completion.output[16 * place : 16 * (place + 1)]
         answers[name] = found

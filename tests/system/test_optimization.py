@@ -26,8 +26,7 @@ from rig.model.steps import Load, Solve
 from rig.report.report import write_report
 from rig.results.results import Context, reduce_trial
 from rig.session.session import SessionResult, open_bench, resume
-from rig.store import session_folder
-from rig.store.codec import done_to_json, read_completions
+from rig.store import completion_lines, session_folder
 from rig.store.events import Event, StepDone
 from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo.graph import Workload, generate
@@ -122,7 +121,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
     found = {line["step"]: line for line in searches(result)}
     crossed = 0
     early = 0
-    for done in read_completions(result.folder / "trial-1"):
+    for done in completion_lines.read(result.folder / "trial-1"):
         own_ns = falls_ns[at : at + len(done.completion.marks)]
         at += len(own_ns)
         if not isinstance(done.step, Solve):
@@ -217,7 +216,7 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
     result = run(tmp_path, VIRTUAL, *SLOW, "sut.virtual.solve.tells_ticks=false")
     assert not result.content["problems"]
     assert all(
-        done.completion.known is None for done in read_completions(result.folder / "trial-1")
+        done.completion.known is None for done in completion_lines.read(result.folder / "trial-1")
     )
     resolved = []
     for line in searches(result):
@@ -240,7 +239,9 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
 def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Path) -> None:
     result = run(tmp_path, VIRTUAL, "task.qubo.seeds=[0]", "task.qubo.nodes=[100]")
     path = result.folder / "trial-1" / "completions.jsonl"
-    done = [item for item in read_completions(result.folder / "trial-1") if item.completion.known]
+    done = [
+        item for item in completion_lines.read(result.folder / "trial-1") if item.completion.known
+    ]
     said = done[0].completion
     # It claims to have known all when it began.
     lying = dataclasses.replace(
@@ -248,8 +249,10 @@ def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Pa
         completion=dataclasses.replace(said, known=(said.marks[0].tick,) * len(said.known or ())),
     )
     lines = [
-        json.dumps(done_to_json(lying if item.number == lying.number and item.step else item))
-        for item in read_completions(path.parent)
+        json.dumps(
+            completion_lines.to_json(lying if item.number == lying.number and item.step else item)
+        )
+        for item in completion_lines.read(path.parent)
     ]
     path.write_text("".join(line + "\n" for line in lines))
     context = Context.of(SessionFolder(result.folder))
@@ -263,7 +266,8 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
 ) -> None:
     result = run(tmp_path, VIRTUAL, trials=2)
     outputs = {
-        done.number: done.completion.output for done in read_completions(result.folder / "trial-1")
+        done.number: done.completion.output
+        for done in completion_lines.read(result.folder / "trial-1")
     }
     for line in searches(result):
         (index,), costs = line["indices"], line["costs"]
@@ -452,7 +456,9 @@ def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(
     result = run(tmp_path, VIRTUAL, "sut.virtual.slot_b=800")
     assert not result.content["problems"]
     refused = [
-        done for done in read_completions(result.folder / "trial-1") if isinstance(done.step, Load)
+        done
+        for done in completion_lines.read(result.folder / "trial-1")
+        if isinstance(done.step, Load)
     ]
     assert len(refused) == 2 and all(
         "the device takes 800" in done.completion.refusal for done in refused

@@ -19,7 +19,7 @@ from rig.model.steps import Stream
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from scenarios.tasks.asc.task import AscTask
 from tests.checking import check
 from tests.conftest import ROOT
@@ -92,7 +92,7 @@ def test_latencies_and_energies_are_those_of_the_world_on_the_table(session: Ses
         new.time_ns for old, new in pairwise(session.world.states()) if old.level and not new.level
     ]
     at = 0
-    for done in read_completions(session.result.folder / "trial-1"):
+    for done in completion_lines.read(session.result.folder / "trial-1"):
         if isinstance(done.step, Stream):
             break
         at += len(done.completion.marks)
@@ -140,7 +140,7 @@ def test_latencies_and_energies_are_those_of_the_world_on_the_table(session: Ses
 def test_the_device_marks_and_answers_each_window(session: Session) -> None:
     (done,) = [
         item
-        for item in read_completions(session.result.folder / "trial-1")
+        for item in completion_lines.read(session.result.folder / "trial-1")
         if isinstance(item.step, Stream)
     ]
     assert [mark.phase for mark in done.completion.marks] == [STREAM, *[1, 2, DECIDED] * 21, END]
@@ -200,7 +200,7 @@ def test_five_trials_of_one_stream_agree(tmp_path: Path) -> None:
     for trial in range(1, 6):
         plays += [
             item.step
-            for item in read_completions(session.result.folder / f"trial-{trial}")
+            for item in completion_lines.read(session.result.folder / f"trial-{trial}")
             if isinstance(item.step, Stream)
         ]
     assert len(plays) == 5 and len(set(plays)) == 1
@@ -300,7 +300,7 @@ def test_the_firmware_answers_each_window_of_a_stream_as_the_integer_model_does(
     assert not result.content["problems"]
     (done,) = [
         item
-        for item in read_completions(result.folder / "trial-1")
+        for item in completion_lines.read(result.folder / "trial-1")
         if isinstance(item.step, Stream)
     ]
     step = done.step

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rig.session.session import open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from tests.checking import check
 from tests.conftest import ROOT
 
@@ -30,7 +30,7 @@ def test_a_power_cut_costs_the_trial_it_happened_in_and_is_named(
     assert second.valid
     assert not result.ok
     for number in (1, 2):
-        done = read_completions(result.folder / f"trial-{number}")
+        done = completion_lines.read(result.folder / f"trial-{number}")
         scored = [item.score for item in done if item.score]
         assert len(scored) >= 8 and all(score.label == score.answer for score in scored)
         assert sum(item.completion.restarts for item in done) == (number == 1)

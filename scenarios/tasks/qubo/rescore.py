@@ -14,7 +14,7 @@ from typing import Any
 from rig.errors import DataError
 from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
-from rig.store import codec, session_folder
+from rig.store import completion_lines, session_folder
 from rig.store.session_folder import COMPLETIONS, SessionFolder
 from scenarios.common.cost_gap import CostGap
 from scenarios.tasks.qubo import answer
@@ -107,7 +107,7 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
     told = [
         (str(part.relative_to(session)), done)
         for part in parts
-        for done in codec.read_completions(part)
+        for done in completion_lines.read(part)
     ]
     by_workload: dict[int, list[tuple[str, StepRecord]]] = {}
     for part, done in told:

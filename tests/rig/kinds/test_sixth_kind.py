@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner
@@ -29,7 +29,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Plan, Step
 from rig.model.trial import Measured, Sample
 from rig.session.session import open_bench
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from scenarios.single_stream import SingleStream
 from sut_backends.virtual.backend import VirtualSut
 from tests.checking import check
@@ -96,12 +96,6 @@ class BlinkKind(StepKind[Blink]):
 
     def measure(self, item: StepRecord, step: Blink, windows: Windows, timed: Timed) -> Measured:
         return Measured((self._sample(item.number, step, windows),), ())
-
-    def to_json(self, step: Blink, completion: Completion) -> dict[str, Any]:
-        return {"times": step.times}
-
-    def from_json(self, line: Mapping[str, Any]) -> Blink:
-        return Blink(line["times"])
 
     def imagine(self, number: int, step: Blink, trial: ImaginedTrial) -> Measured:
         sample = Sample(number, (), step.times, trial.windows(), "lit", "lit", True)
@@ -174,7 +168,7 @@ def test_it_is_done_stored_read_back_measured_and_checked(bench: Path, tmp_path:
     with open_bench(bench) as opened:
         result = opened.run(2, tmp_path / "sessions")
     assert result.content["problems"] == []
-    told = [item.step for item in read_completions(result.folder / "trial-1")]
+    told = [item.step for item in completion_lines.read(result.folder / "trial-1")]
     blinks = [step for step in told if isinstance(step, Blink)]
     assert [type(step).__name__ for step in told] == [
         *("Sync", "Idle"),
@@ -223,7 +217,7 @@ def test_a_device_without_it_and_a_session_without_the_plug_in_say_so(
         {name: kind for name, kind in registry._KINDS.items() if name != "blink"},
     )
     with pytest.raises(DataError, match="'blink' is no kind of step") as caught:
-        read_completions(folder / "trial-1")
+        completion_lines.read(folder / "trial-1")
     assert "load, query" in caught.value.evidence
 
 

@@ -21,7 +21,7 @@ from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Scene, Solve, Stream
 from rig.problems import Problem
-from rig.store.codec import done_from_json, done_to_json
+from rig.store.completion_lines import from_json, to_json
 
 SCENES = st.lists(st.integers(1, 400), min_size=1, max_size=8)
 
@@ -100,7 +100,7 @@ def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(
 def test_an_answer_of_no_use_is_not_right_when_it_is_read_again() -> None:
     score = Score(False, "", "", case="250n_5pct", fault="a vector of 9 nodes")
     done = StepRecord(3, Solve(0, 1.0, 1), Completion(()), score)
-    assert done_from_json(json.loads(json.dumps(done_to_json(done)))) == done
+    assert from_json(json.loads(json.dumps(to_json(done)))) == done
 
 
 @given(
@@ -168,4 +168,4 @@ def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:
         step = stream(130, 120, preloaded=preloaded, limit_s=3.5)
         said = completion(4, b"abab", iterations=4, faults=faults, rx_in_window_b=7)
         done = StepRecord(2, step, said, each=streaming.scores(Letters(), step, said))
-        assert done_from_json(json.loads(json.dumps(done_to_json(done)))) == done
+        assert from_json(json.loads(json.dumps(to_json(done)))) == done

@@ -19,7 +19,7 @@ from rig.cli.measure import measure
 from rig.model.trial import Trial
 from rig.results import results
 from rig.session.session import SessionResult
-from rig.store import codec, session_folder
+from rig.store import sample_lines, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
@@ -72,7 +72,7 @@ def test_a_window_whose_energy_is_no_number_is_a_gap(session: tuple[SessionFolde
 def test_no_line_of_samples_says_nan(session: tuple[SessionFolder, int]) -> None:
     lines = [
         json.loads(line, parse_constant=refused)
-        for line in codec.samples_text(again(session[0])).splitlines()
+        for line in sample_lines.text(again(session[0])).splitlines()
     ]
     infer = [line["windows"][1] for line in lines if "windows" in line]
     assert [window["energy_j"] is None for window in infer] == [True] + [False] * (len(infer) - 1)

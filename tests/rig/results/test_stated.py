@@ -7,11 +7,11 @@ import math
 
 import pytest
 
+from rig import typed
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.results import _interval
 from rig.results.stated import ends, stated
 from rig.stats.interval import Interval
-from rig.store import typed
 
 
 def metric(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from rig.errors import ConfigError, DataError, DeviceBusy
 from rig.model.steps import Query
 from rig.session import session
-from rig.store import codec, session_folder
+from rig.store import completion_lines, session_folder
 from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
 from tests.checking import check
@@ -183,7 +183,7 @@ def every_query(folder: Path) -> list[int]:
     told = [
         done
         for path in folder.rglob("completions.jsonl")
-        for done in codec.read_completions(path.parent)
+        for done in completion_lines.read(path.parent)
     ]
     return [done.number for done in told if isinstance(done.step, Query)]
 

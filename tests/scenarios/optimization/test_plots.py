@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from rig import typed
 from rig.model.scores import Costs
-from rig.store import typed
 from rig.store.sample_lines import CrossingLine, SampleLine, SearchLine, WindowLine
 from scenarios.optimization import plots
 from tests.drawings import drawn, texts, window

@@ -24,7 +24,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
-from rig.store.codec import read_completions
+from rig.store import completion_lines
 from sut_backends.hosted.guest_sync_wire import AHEAD_NS, GuestWire
 from sut_backends.hosted.qemu import QemuSut
 from sut_backends.hosted.sync_wire import Power
@@ -314,7 +314,7 @@ def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
         rows = result.content["metrics"]
         completions = [
             each.completion
-            for each in read_completions(result.folder / "trial-1")
+            for each in completion_lines.read(result.folder / "trial-1")
             if each.completion.output
         ]
         ticks = [done.marks[2].tick - done.marks[1].tick for done in completions]
@@ -333,7 +333,7 @@ def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(tmp_p
         result = bench.run(1, tmp_path)
         assert bench.context.reference is not None
         expected = {bench.context.reference(bench.task.payload(index)) for index in range(2)}
-    done = read_completions(result.folder / "trial-1")
+    done = completion_lines.read(result.folder / "trial-1")
     assert {item.completion.output for item in done if item.completion.output} == expected
     assert result.content["problems"] == []
     assert result.content["simulated"] is True

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen dataclasses to and from the JSON of a session's files: the one use of cattrs for them.
+"""Frozen dataclasses to and from the JSON of the rig's files: the one use of cattrs for them.
 
 A class is the form of a JSON object: its fields are the keys, in their order. Nothing is converted
 silently, and an unknown key is refused with its path. null stands for a number that does not exist
-or is not finite: a field `float | None` reads it as None, a field `float` as NaN.
+or is not finite: a field `float | None` reads it as None, a field `float` as NaN. bytes are a text
+in hexadecimal.
 
 A field may carry metadata, made by these functions:
 
 - `optional()`: the key is left out where the field has its default;
+- `beside("other")`: the key is there wherever another is, and nowhere else;
 - `since(N, default)`: the key is there from schema N on. A file of an older schema is read with the
   default, and written in its own form without the key. So a field is added to a stored class, and a
   session of before still compares byte for byte;
@@ -21,9 +23,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import cattrs
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
@@ -35,6 +37,7 @@ T = TypeVar("T")
 #: Newer than every schema: its form has all keys, under their present names.
 NEWEST = 1_000_000
 _OPTIONAL = "optional"
+_BESIDE = "beside"
 _SINCE = "since"
 _RENAMED = "renamed"
 _REST = "rest"
@@ -44,6 +47,11 @@ _VERBATIM = "verbatim"
 def optional(default: Any = None, *, factory: Callable[[], Any] | None = None) -> Any:
     """Return a field whose key is left out where it has its default."""
     return _field(default, factory, {_OPTIONAL: True})
+
+
+def beside(other: str, default: Any = None) -> Any:
+    """Return a field whose key is there wherever another is."""
+    return _field(default, None, {_BESIDE: other})
 
 
 def since(
@@ -110,6 +118,14 @@ def from_json(kind: type[T], tree: Any, place: str, schema: int = NEWEST) -> T:
         raise DataError(f"{place} is not of the form of its schema", evidence=str(error)) from error
 
 
+def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
+    """Read the keys of a dataclass out of a tree that has others besides, and remove them from it;
+    raise DataError as `from_json` does.
+    """
+    names = [part.name for part in dataclasses.fields(cast(Any, kind)) if part.name in tree]
+    return from_json(kind, {name: tree.pop(name) for name in names}, place)
+
+
 def _said(error: BaseException, kind: type | None) -> str:
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         return f"unknown key {', '.join(map(repr, sorted(error.extra_fields)))}"
@@ -125,6 +141,8 @@ def _converter(schema: int) -> cattrs.Converter:
     )
     for kind in (int, str, bool):
         converter.register_structure_hook(kind, _exactly)
+    converter.register_structure_hook(bytes, lambda value, _: bytes.fromhex(_exactly(value, str)))
+    converter.register_unstructure_hook(bytes, bytes.hex)
     converter.register_structure_hook(float, _number)
     converter.register_unstructure_hook(float, _finite)
     converter.register_structure_hook_factory(
@@ -140,13 +158,22 @@ def _converter(schema: int) -> cattrs.Converter:
             [_key(part, schema) for part in dataclasses.fields(kind)],
             _marked(kind, _REST),
             _marked(kind, _VERBATIM),
+            {
+                part.name: part.metadata[_BESIDE]
+                for part in dataclasses.fields(kind)
+                if _BESIDE in part.metadata
+            },
         ),
     )
     return converter
 
 
 def _in_order(
-    unstructure: Callable[[Any], dict[str, Any]], keys: Sequence[str], rest: str, verbatim: str
+    unstructure: Callable[[Any], dict[str, Any]],
+    keys: Sequence[str],
+    rest: str,
+    verbatim: str,
+    beside: Mapping[str, str],
 ) -> Callable[[Any], dict[str, Any]]:
     """Return an unstructure hook that keeps the order of fields; cattrs puts optional keys last."""
 
@@ -154,6 +181,9 @@ def _in_order(
         tree = unstructure(content)
         if verbatim:
             return dict(tree[verbatim])
+        for key, other in beside.items():
+            if other not in tree:
+                del tree[key]
         named = {key: tree[key] for key in keys if key in tree and key != rest}
         return named | tree[rest] if rest else named
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from rig import typed
 from rig.errors import DataError
-from rig.store import typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Outer:
     newer: int = typed.since(4, 3)
     segments: int = typed.renamed(4, "sittings", 1)
     word: str | None = typed.optional()
+    beside_word: int | None = typed.beside("word")
+    block: bytes = typed.optional(b"")
 
 
 OUTER = Outer(0.5, None, (1, 2), {"a": Inner(1)}, {"x": [1, {"y": None}]})
@@ -56,6 +58,26 @@ def test_what_is_not_finite_is_null_and_an_int_stays_one() -> None:
     assert tree["number"] == 1 and isinstance(tree["number"], int)
     assert tree["perhaps"] is None and tree["free"] == {"a": [None, 2]}
     assert math.isnan(read(TREE | {"number": None}).number)
+
+
+def test_a_key_beside_another_is_there_with_it_alone() -> None:
+    with_word = typed.to_json(replace(OUTER, word="w"))
+    assert with_word["beside_word"] is None and "beside_word" not in typed.to_json(OUTER)
+    assert typed.to_json(replace(OUTER, word="w", beside_word=2)) == with_word | {"beside_word": 2}
+
+
+def test_bytes_are_hexadecimal() -> None:
+    assert typed.to_json(replace(OUTER, block=b"\x00\xff"))["block"] == "00ff"
+    assert read(TREE | {"block": "00ff"}).block == b"\x00\xff"
+    with pytest.raises(DataError, match=r"\$\.block"):
+        read(TREE | {"block": "0g"})
+
+
+def test_what_a_class_takes_of_a_tree_is_gone() -> None:
+    tree = {"count": 1, "more": 2}
+    assert typed.take(Inner, tree, "a file") == Inner(1) and tree == {"more": 2}
+    with pytest.raises(DataError, match="'count' is missing"):
+        typed.take(Inner, tree, "a file")
 
 
 def test_an_older_schema_has_its_own_keys() -> None:
