@@ -11,12 +11,19 @@ import numpy as np
 from rich.table import Table
 
 from rig.cli.lazy import LazyGroup
+from rig.cli.quantize import array_of, quantize
 from rig.cli.terminal import Terminal
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import findings, require_sound
 from rig.network.complexity import Complexity
 from rig.network.conventions import PRESETS, Conventions
+from rig.network.fixed import file
+from rig.network.fixed.form import FixedNetwork
+from rig.network.fixed.interpreter import FixedRun
+from rig.network.fixed.interpreter import run as run_fixed
+from rig.network.fixed.make import quantised, side_by_side
+from rig.network.fixed.report import to_inputs
 from rig.network.graph import Network
 from rig.network.interpreter import Run
 from rig.network.interpreter import run as run_network
@@ -44,7 +51,10 @@ _preset = click.option(
 
 @click.group(cls=LazyGroup)
 def model() -> None:
-    """Look at, check and run a spiking network in a NIR file."""
+    """Look at, check, run and quantise a spiking network in a NIR file."""
+
+
+model.add_command(quantize)
 
 
 @model.command()
@@ -117,6 +127,11 @@ def check(path: Path, dt_s: float | None) -> int:
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
 )
+@click.option(
+    "--fixed-point",
+    is_flag=True,
+    help="Run it in whole numbers: as quantised, else quantised for these inputs.",
+)
 def run(
     path: Path,
     inputs: Path,
@@ -124,26 +139,58 @@ def run(
     preset: str | None,
     record: tuple[str, ...],
     output: Path | None,
+    fixed_point: bool,
 ) -> None:
     """Run a network over its inputs; print or keep what it gives.
 
     INPUT.npy: an array (samples, steps, *shape), or (steps, *shape) of one sample.
     """
+    if fixed_point:
+        values = array_of(inputs)
+        fixed = _fixed(path, values, dt_s, preset)
+        _require_nodes(record, [node.name for node in fixed.nodes])
+        numbers, limited = to_inputs(fixed, side_by_side(fixed, values))
+        whole = run_fixed(fixed, numbers, record)
+        _print_run(whole, numbers.shape)
+        for name, count in {**whole.saturated, "inputs": limited}.items():
+            if count:
+                _OUT.print(f"{name}: {count} values were limited")
+        _write(output, dict(whole.values))
+        return
     read = graph.read(path)
     require_sound(read, dt_s)
     network = graph.network(read)
-    names = [place.name for place in network.places]
+    _require_nodes(record, [place.name for place in network.places])
+    values = _samples(inputs, network)
+    done = run_network(network, values, dt_s, _how(read, preset), record)
+    _print_run(done, values.shape)
+    _write(output, dict(done.values))
+
+
+def _fixed(path: Path, values: Any, dt_s: float | None, preset: str | None) -> FixedNetwork:
+    """Return the network of a quantised file, else quantise it for these inputs."""
+    if path.suffix == ".json" or file.is_quantised(graph.read(path)):
+        if dt_s is not None or preset is not None:
+            raise ConfigError(
+                f"{path} is quantised: its time step and conventions are in it",
+                path="--dt" if dt_s is not None else "--as",
+            )
+        return file.read(path)
+    how = PRESETS[preset] if preset else None
+    return quantised(graph.read(path), values, dt_s, how).fixed
+
+
+def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
     if unknown := [name for name in record if name not in names]:
         raise ConfigError(
             f"no node {unknown[0]!r}", path="--record", try_next=f"one of {', '.join(names)}"
         )
-    values = _samples(inputs, network)
-    done = run_network(network, values, dt_s, _how(read, preset), record)
-    _print_run(done, values.shape)
+
+
+def _write(output: Path | None, arrays: dict[str, Any]) -> None:
     if output is not None:
-        arrays: dict[str, Any] = dict(done.values)
         np.savez_compressed(output, **arrays)
-        _OUT.print(f"values of {', '.join(done.values)}: {output}")
+        _OUT.print(f"values of {', '.join(arrays)}: {output}")
 
 
 def _how(read: Any, preset: str | None) -> Conventions:
@@ -155,7 +202,7 @@ def _samples(path: Path, network: Network) -> Any:
     """Return the inputs in a file (samples, steps, *shape), also where it has one without the first
     axis.
     """
-    values = _values(path)
+    values = array_of(path)
     one = values.ndim == len(network.place(network.inputs[0]).shape_out) + 1
     return values[None] if one else values
 
@@ -166,20 +213,7 @@ def _print_complexity(counted: Complexity) -> None:
     _OUT.print(f"{complexity_text.basis(counted)}; {complexity_text.MEANING}", highlight=False)
 
 
-def _values(path: Path) -> Any:
-    """Return the array in a file; one that would need code to be read is refused."""
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(
-            f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
-        ) from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-        raise DataError(f"{path} holds no array of numbers", try_next="numpy.save of one array")
-    return values
-
-
-def _print_run(done: Run, shape: tuple[int, ...]) -> None:
+def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
     for name, count in done.spikes.items():
         _OUT.print(f"{name}: {count} spikes")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.conftest import ROOT
 VECTORS = ROOT / "tests" / "vectors" / "nir"
 
 
-def invoke(*words: str | Path) -> tuple[int, str]:
+def invoke(*words: str | Path | int) -> tuple[int, str]:
     done = CliRunner().invoke(model, [str(word) for word in words], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
@@ -72,3 +73,27 @@ def test_run_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     for name in ("object.npy", "text.npy", "missing.npy"):
         with pytest.raises(DataError, match="no array"):
             invoke("run", path, tmp_path / name, "--dt", "0.001")
+
+
+def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) -> None:
+    vector = np.load(VECTORS / "norse-lif-0.001.npz")
+    np.save(tmp_path / "in.npy", vector["input"])
+    path = VECTORS / "norse-lif-0.001.nir"
+    report = tmp_path / "report.json"
+    for name in ("x.nir", "x.json"):
+        words = ("quantize", path, "--dt", "0.001", "--input", tmp_path / "in.npy")
+        _, text = invoke(*words, "-o", tmp_path / name, "--report", report)
+        assert "1 of 1 samples decided as in floating point" in text.replace("\n", " ")
+        out = tmp_path / "out.npz"
+        run = ("run", tmp_path / name, tmp_path / "in.npy", "--fixed-point", "--output", out)
+        invoke(*run)
+        differing = np.abs(np.load(out)["output"][0] - vector["output"]).sum()
+        stated = json.loads(report.read_text())
+        assert differing == sum(node["differing"] for node in stated["nodes"]) < 10
+        with pytest.raises(ConfigError, match="its time step and conventions are in it"):
+            invoke(*run, "--dt", "0.001")
+    _, text = invoke("quantize", path, "--dt", "0.001", "-o", tmp_path / "y.json", "--bits", 4)
+    assert "is not known" in text
+    # In floating point any reader takes the file, its weights rounded.
+    _, text = invoke("run", tmp_path / "x.nir", tmp_path / "in.npy")
+    assert "neurons: 118 spikes" in text

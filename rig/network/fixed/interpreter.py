@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integer model: a network in whole numbers run step by step, many samples at once.
+
+Written from docs/FIXED_POINT.md, section 2, not from the firmware: the two are compared bit by bit
+in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.network.fixed.arithmetic import Saturation
+from rig.network.fixed.form import FixedNetwork, FixedNode, Ints, Population
+from rig.network.fixed.neurons import FixedNeurons
+from rig.network.fixed.stages import Stage, stage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedRun:
+    """What a network did: for each output, and each node asked for, its values (batch, steps,
+    *shape); the membranes behind the last step; spikes of each spiking node; how many values were
+    limited at each node, of those with any.
+    """
+
+    values: dict[str, Ints]
+    membranes: dict[str, Ints]
+    spikes: dict[str, int]
+    saturated: dict[str, int]
+
+    def answers(self, network: FixedNetwork) -> tuple[Ints, Ints]:
+        """Return what a device answers (batch, answers): the sum of each output's values over all
+        steps, limited to 32 bit, and its last membrane, else its last value.
+        """
+        sums = []
+        last = []
+        for name, source in zip(network.outputs, network.membranes, strict=True):
+            batch = len(self.values[name])
+            summed = self.values[name].reshape(batch, self.values[name].shape[1], -1)
+            sums.append(_sum_of(summed))
+            ends = self.membranes[source] if source else self.values[name][:, -1]
+            last.append(ends.reshape(batch, -1))
+        return np.concatenate(sums, axis=1), np.concatenate(last, axis=1)
+
+
+def _sum_of(values: Ints) -> Ints:
+    """Return the sums over the steps; 65536 steps of 16-bit values cannot leave 32 bit."""
+    summed: Ints = values.sum(axis=1)
+    return np.clip(summed, -(2**31), 2**31 - 1)
+
+
+def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> FixedRun:
+    """Run a network from rest over its inputs (batch, steps, channels), which are whole numbers:
+    those of all inputs side by side. Raises DataError for another shape, or numbers that an input
+    does not hold.
+    """
+    _require_inputs(network, inputs)
+    batch, steps, _ = inputs.shape
+    saturation = Saturation()
+    stages: dict[str, Stage] = {}
+    neurons: dict[str, FixedNeurons] = {}
+    for node in network.nodes:
+        if isinstance(node.body, Population):
+            neurons[node.name] = FixedNeurons(node, node.body, batch, saturation)
+            stages[node.name] = neurons[node.name].step
+        else:
+            stages[node.name] = stage(node, batch, saturation)
+    spiking = [name for name, one in neurons.items() if one.spiking]
+    kept = {
+        name: np.empty((batch, steps, *network.node(name).shape_out), np.int64)
+        for name in {*network.outputs, *record, *spiking}
+    }
+    now = {node.name: np.zeros((batch, *node.shape_out), np.int64) for node in network.nodes}
+    for step in range(steps):
+        before = now
+        now = _given(network, inputs[:, step])
+        for node in network.nodes:
+            if node.name not in now:
+                entered = _entering(node, now, before, saturation)
+                now[node.name] = stages[node.name](entered)
+        for name, store in kept.items():
+            store[:, step] = now[name]
+    return FixedRun(
+        {name: kept[name] for name in (*network.outputs, *record)},
+        {name: one.membrane for name, one in neurons.items()},
+        {name: int(kept[name].sum()) for name in spiking},
+        saturation.counts,
+    )
+
+
+def _require_inputs(network: FixedNetwork, inputs: Ints) -> None:
+    if inputs.ndim != 3 or inputs.shape[2] != network.channels:
+        raise DataError(
+            f"inputs of the shape {inputs.shape}",
+            evidence=f"wanted (samples, steps, {network.channels})",
+        )
+    least = 0 if network.input_b == 1 else -network.input_max - 1
+    if inputs.size and (inputs.min() < least or inputs.max() > network.input_max):
+        raise DataError(
+            f"an input of {inputs.min()} to {inputs.max()}",
+            evidence=f"its {network.input_b} bytes hold {least} to {network.input_max}",
+        )
+
+
+def _given(network: FixedNetwork, values: Ints) -> dict[str, Ints]:
+    given = {}
+    at = 0
+    for name in network.inputs:
+        node = network.node(name)
+        part = values[:, at : at + node.outputs]
+        given[name] = part.reshape(len(values), *node.shape_out)
+        at += node.outputs
+    return given
+
+
+def _entering(
+    node: FixedNode, now: dict[str, Ints], before: dict[str, Ints], saturation: Saturation
+) -> Ints:
+    """Return the sum of what a node's edges bring, each and the sum limited to 16 bit."""
+    parts = []
+    for edge in node.edges:
+        value = (before if edge.late else now)[edge.source]
+        if not edge.plain:
+            value = saturation.value(node.name, value * edge.multiplier, edge.shift)
+        parts.append(value)
+    if len(parts) == 1:
+        return parts[0]
+    total: Ints = np.sum(parts, axis=0)
+    return saturation.value(node.name, total, 0)

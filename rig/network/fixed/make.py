@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a NIR graph and some inputs to a network in whole numbers and its report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+from rig.network import conventions, graph
+from rig.network.checks import require_sound
+from rig.network.conventions import Conventions
+from rig.network.fixed.form import VALUE_MAX, FixedNetwork
+from rig.network.fixed.quantise import EXPECTED_MAX, quantise
+from rig.network.fixed.report import (
+    QuantisationReport,
+    compared,
+    largest_values,
+    rounding_report,
+)
+from rig.network.graph import Network
+
+Floats = NDArray[np.float64]
+
+BITS_MIN = 2
+BITS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantised:
+    """A network, what it became in whole numbers, and what that cost."""
+
+    network: Network
+    fixed: FixedNetwork
+    report: QuantisationReport
+
+
+def quantised(
+    read: Any,
+    values: NDArray[np.generic] | None = None,
+    dt_s: float | None = None,
+    how: Conventions | None = None,
+    bits: int = BITS_MAX,
+) -> Quantised:
+    """Quantise a NIR graph for inputs (samples, steps, channels or *shape), and compare it with
+    floating point over them; without inputs, for spikes of which nothing is known.
+
+    Raises DataError for a graph that cannot be run, or has no form in whole numbers.
+    """
+    require_sound(read, dt_s)
+    network = graph.network(read)
+    step_s = network.dt_s if dt_s is None else dt_s
+    if step_s is None or not BITS_MIN <= bits <= BITS_MAX:
+        raise DataError(
+            f"a time step of {step_s} s and weights of {bits} bit",
+            try_next=f"--dt, in seconds; {BITS_MIN} to {BITS_MAX} bits",
+        )
+    chosen = how or conventions.stated(graph.taken_apart(read)[0])
+    if values is None:
+        fixed = quantise(network, chosen, step_s, bits)
+        return Quantised(network, fixed, rounding_report(network, fixed, chosen))
+    real = side_by_side(network, values)
+    scale, input_b = input_form(real)
+    seen = largest_values(network, real, step_s, chosen)
+    fixed = quantise(network, chosen, step_s, bits, seen, scale, input_b)
+    report = rounding_report(network, fixed, chosen)
+    return Quantised(network, fixed, compared(report, network, fixed, chosen, real))
+
+
+def side_by_side(network: Network | FixedNetwork, values: NDArray[np.generic]) -> Floats:
+    """Return inputs (samples, steps, *shape) or (steps, *shape) as (samples, steps, channels);
+    those of several Input nodes are side by side already.
+    """
+    node = network.node if isinstance(network, FixedNetwork) else network.place
+    shapes = [node(name).shape_out for name in network.inputs]
+    channels = sum(math.prod(shape) for shape in shapes)
+    shape = shapes[0] if len(shapes) == 1 else (channels,)
+    for wanted in (shape, (channels,)):
+        if values.shape[-len(wanted) :] == wanted and values.ndim - len(wanted) in (1, 2):
+            steps = values.shape[-len(wanted) - 1]
+            real = np.asarray(values, np.float64).reshape(-1, steps, channels)
+            if not bool(np.all(np.isfinite(real))):
+                raise DataError("the inputs hold NaN or infinity")
+            return real
+    raise DataError(
+        f"inputs of the shape {values.shape}",
+        evidence=f"wanted (samples, steps, {', '.join(map(str, shape))})",
+    )
+
+
+def input_form(values: Floats) -> tuple[float, int]:
+    """Return what a unit of an input is worth and its bytes: whole numbers stay as they are, in 1
+    byte where none is negative or above 255; others are given half the room of 16 bit.
+    """
+    least = float(values.min(initial=0.0))
+    most = float(np.abs(values).max(initial=0.0))
+    if bool(np.all(values == np.rint(values))) and most <= VALUE_MAX:
+        return 1.0, 1 if least >= 0 and most <= 255 else 2
+    return most / EXPECTED_MAX, 2

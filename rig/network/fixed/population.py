@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Neurons in whole numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+from rig.network.conventions import Conventions, Current, Reset
+from rig.network.fixed.factors import compact, factor, whole
+from rig.network.fixed.form import KEEP_ONE, STATE_MAX, Ints, Population
+from rig.network.fixed.rates import Rates, rates
+from rig.network.graph import Place
+
+#: A threshold becomes such a number, so that a membrane has room for 256 of them.
+_THRESHOLD = 2.0**23
+#: The largest state that is expected becomes such a number.
+_EXPECTED = 2.0**26
+#: A membrane that is an output: the largest one expected becomes such a number.
+_OUTPUT = 2**14
+
+
+def population(
+    place: Place, how: Conventions, dt_s: float, scale_in: float, entering: float, expected: float
+) -> tuple[Population, float, float]:
+    """Return a population, and what a unit of its membranes and of its output is worth."""
+    own = rates(place, dt_s, how)
+    scale = _membrane_scale(own, entering)
+    current_scale = own.current_max(entering) / _EXPECTED or scale
+    gain, gain_shift = factor(
+        _each(own.gain * scale_in / (current_scale if own.synaptic else scale), place)
+    )
+    couple, couple_shift = factor(_each(own.couple * current_scale / scale, place))
+    one = np.ones(1, np.int64)
+    shift = 0
+    if not own.spiking and expected > _OUTPUT * scale:
+        shift = math.ceil(math.log2(expected / (_OUTPUT * scale)))
+    made = Population(
+        own.synaptic,
+        own.spiking,
+        own.together,
+        how.current is Current.LAST,
+        how.reset is Reset.SUBTRACT,
+        how.above,
+        own.spikes_max,
+        gain,
+        gain_shift,
+        _keep(own.share_current, place) if own.synaptic else KEEP_ONE * one,
+        couple if own.synaptic else one,
+        couple_shift if own.synaptic else 0,
+        _keep(own.share, place),
+        whole(_each(own.leak / scale, place), STATE_MAX),
+        whole(_each(own.start / scale, place), STATE_MAX),
+        _threshold(own, scale, place),
+        whole(_each(own.reset / scale, place), STATE_MAX),
+        shift,
+    )
+    return made, scale, 1.0 if own.spiking else scale * 2.0**shift
+
+
+def _membrane_scale(own: Rates, entering: float) -> float:
+    drive = own.drive_max(entering)
+    fixed = max(
+        float(np.max(np.abs(values))) for values in (own.threshold, own.reset, own.leak, own.start)
+    )
+    if own.spiking:
+        scale = max(fixed / _THRESHOLD, drive / 2.0**28)
+    else:
+        scale = max(own.membrane_max(entering), fixed) / _EXPECTED
+    return scale if scale > 0 else 1.0
+
+
+def _threshold(own: Rates, scale: float, place: Place) -> Ints:
+    """Return the thresholds, of which several spikes a step take one each: at least 1 then."""
+    found = whole(_each(own.threshold / scale, place), STATE_MAX)
+    if own.spikes_max == 1:
+        return found
+    if bool(np.any(own.threshold <= 0)):
+        raise DataError(
+            f"{place.name} fires several spikes a step at a threshold that is not positive",
+            evidence=f"v_threshold down to {float(np.min(own.threshold)):.6g}",
+        )
+    return np.maximum(found, 1)
+
+
+def _keep(share: NDArray[np.float64], place: Place) -> Ints:
+    return whole((1.0 - _each(share, place)) * KEEP_ONE, KEEP_ONE)
+
+
+def _each(values: NDArray[np.float64], place: Place) -> NDArray[np.float64]:
+    """Return a number for each neuron, or one where all have the same."""
+    return compact(np.broadcast_to(np.asarray(values, np.float64), place.shape_in))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The factors of a neuron's step as real numbers, and the largest values that they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import nir
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.network.conventions import Conventions, Gains, Reset, Scheme, Start
+from rig.network.graph import Place
+from rig.network.shapes import SPIKING
+
+Floats = NDArray[np.float64]
+
+#: An integrator without a leak has no largest value; so many steps of its largest input are meant.
+_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """What a step of a population does, without units of whole numbers.
+
+    `share_current` and `share` are lost of current and membrane in a step; `leak` is added to the
+    membrane in each.
+    """
+
+    synaptic: bool
+    spiking: bool
+    together: bool
+    gain: Floats
+    share_current: Floats
+    couple: Floats
+    share: Floats
+    leak: Floats
+    start: Floats
+    threshold: Floats
+    reset: Floats
+    spikes_max: int
+
+    def current_max(self, entering: float) -> float:
+        """Return the largest current under a constant input; without currents the input's drive."""
+        drive = np.abs(self.gain) * entering
+        return float(np.max(drive / self.share_current if self.synaptic else drive))
+
+    def membrane_max(self, entering: float) -> float:
+        """Return the largest membrane under a constant input, if no spike resets it."""
+        drive = self.drive_max(entering)
+        ends = drive / self.share if bool(np.all(self.share > 0)) else drive * _STEPS
+        rest = np.max(np.abs(self.leak) / np.where(self.share > 0, self.share, 1.0))
+        return float(ends if np.ndim(ends) == 0 else np.max(ends)) + float(rest)
+
+    def drive_max(self, entering: float) -> float:
+        """Return the most that a step adds to a membrane."""
+        current = self.current_max(entering)
+        return float(np.max(np.abs(self.couple))) * current if self.synaptic else current
+
+
+def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
+    """Return the factors of a population's step, by its equations and the conventions."""
+    node = place.node
+    unit = how.gains is Gains.UNIT
+    synaptic = isinstance(node, nir.CubaLI | nir.CubaLIF)
+    tau = getattr(node, "tau_mem", getattr(node, "tau", None))
+    share = _number(0.0) if tau is None else _share(tau, dt_s, how.scheme)
+    gain = _number(node.r) * (_number(dt_s) if tau is None else share)
+    rest = getattr(node, "v_leak", None)
+    rest = _number(0.0 if rest is None else rest)
+    one = _number(1.0)
+    spiking = isinstance(node, SPIKING)
+    share_current = _share(node.tau_syn, dt_s, how.scheme) if synaptic else one
+    into_current = one if unit else share_current * _number(node.w_in if synaptic else 1.0)
+    membrane = one if unit else gain
+    return Rates(
+        synaptic,
+        spiking,
+        unit,
+        into_current if synaptic else membrane,
+        share_current,
+        membrane if synaptic else one,
+        share,
+        share * rest,
+        rest if how.start is Start.LEAK and tau is not None else _number(0.0),
+        _number(node.v_threshold) if spiking else _number(0.0),
+        _number(0.0 if not spiking or node.v_reset is None else node.v_reset),
+        spikes_max(node, how) if spiking else 1,
+    )
+
+
+def spikes_max(node: Any, how: Conventions) -> int:
+    """Return how many spikes a neuron may fire in a step."""
+    if how.reset is not Reset.SUBTRACT or how.spikes_max == 1:
+        return 1
+    stated = node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
+    return int(stated or how.spikes_max)
+
+
+def _number(value: Any) -> Floats:
+    return np.asarray(value, np.float64)
+
+
+def _share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:
+    steps = dt_s / _number(tau)
+    shares = steps if scheme is Scheme.EULER else -np.expm1(-steps)
+    # A time constant equal to the time step may come out longer by rounding.
+    return np.minimum(shares, 1.0)
