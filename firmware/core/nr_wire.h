@@ -124,7 +124,8 @@ enum nr_caps_flag {
 /* In a byte behind the strings of CAPS, which older firmware does not send and older hosts do not
    read. */
 enum nr_caps_more {
-    NR_MORE_KNEW = 1
+    NR_MORE_KNEW = 1,
+    NR_MORE_SIMULATED = 2
 };
 
 #endif

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 
 import serial
 from serial.tools import list_ports
@@ -33,12 +34,16 @@ _IN_USE: tuple[type[Exception], ...] = (
     TypeError,
 )  # pyserial lets TypeError out once a port is closed
 _BLOCK_B = 65_536
+_HEARD_B = 80
 _POLL_S = 0.01  # of ports that cannot be waited for with select
 _WRITE_TIMEOUT_S = 10.0
 _BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY}
 _DENIED = {errno.EACCES, errno.EPERM}
 _NO_PORT = {errno.ENOTTY, errno.EISDIR}
 
+
+#: Lines of a serial port that a program drives.
+ModemLine = Literal["rts", "dtr"]
 
 DENIED_TRY = (
     "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
@@ -68,6 +73,7 @@ class SerialPort:
         self._port = port
         self._wire = wire
         self._use = use
+        self._heard = b""  # the last that came: who closes a line may have said why
         self._fd = _descriptor(port)
         if self._fd is not None:
             port.timeout = 0
@@ -119,6 +125,7 @@ class SerialPort:
         except _IN_USE as error:
             raise self._failed("read", error) from error
         if block:
+            self._heard = block[-_HEARD_B:]
             self._wire("rx", block)
         return block
 
@@ -137,6 +144,13 @@ class SerialPort:
             self._port.baudrate = baud
         except _IN_USE as error:
             raise self._failed("change of the line rate", error) from error
+
+    def drive(self, line: ModemLine, *, asserted: bool) -> None:
+        """Assert RTS or DTR, or take it back; returns when the system has done so."""
+        try:
+            setattr(self._port, line, asserted)
+        except _IN_USE as error:
+            raise self._failed(f"change of {line.upper()}", error) from error
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
@@ -164,7 +178,7 @@ class SerialPort:
             return DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck)
         return DeviceLost(
             f"the port {self.name} is gone",
-            evidence=f"{what}: {error}",
+            evidence=f"{what}: {error}" + (f"; last heard {self._heard!r}" if self._heard else ""),
             try_next=self._use.gone,
         )
 

@@ -87,6 +87,7 @@ class CpuSut:
             "governor": _governor(about["cores"]),
             "garbage_collector": "off inside a query or a stream",
             "program": name,
+            "knows_thresholds": about["searches"],
             "entry": program.entry,
             "simulated_power_w": dataclasses.asdict(settings.power_w),
         }

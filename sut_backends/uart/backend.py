@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from rig.errors import RigError
+from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
@@ -69,9 +69,14 @@ class UartSut:
         does.
         """
         try:
-            return cls(
-                line, ResumingLayer(lambda: enter(line, settings)), settings.timeout_s, simulated
-            )
+            layer = ResumingLayer(lambda: enter(line, settings))
+            if layer.info.simulated and not simulated:
+                raise ConfigError(
+                    f"{layer.info.name} says that it is simulated, the bench file does not",
+                    path="sut.uart.simulated",
+                    try_next="simulated = true, and every page says so",
+                )
+            return cls(line, layer, settings.timeout_s, simulated)
         except BaseException:
             line.close()
             raise

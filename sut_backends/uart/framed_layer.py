@@ -83,7 +83,7 @@ class FramedLayer:
         return SutInfo(
             name=caps.device,
             kind="uart",
-            simulated=False,
+            simulated=More.SIMULATED in caps.more,
             tick_hz=caps.tick_hz,
             task=caps.workload,
             model=caps.model,

@@ -122,7 +122,10 @@ class VirtualSut:
             thresholds_max=THRESHOLDS_MAX if context.searcher else 0,
             slot_bytes=settings.slot_b,
             sync_hold_s=settings.sync_hold_us / 1e6,
-            details={"clock_ppm": settings.clock_ppm},
+            details={
+                "clock_ppm": settings.clock_ppm,
+                "knows_thresholds": settings.solve.tells_ticks,
+            },
         )
         self._rest_until_ns(self._world.now_ns())
 

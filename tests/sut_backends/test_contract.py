@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,9 +22,11 @@ from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.cpu.backend import CpuSut
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.qemu import QemuSut
+from sut_backends.served.endpoints import LOOPBACK, Endpoint, PtyEndpoint, TcpEndpoint
 from sut_backends.uart.backend import UartSut
 from sut_backends.virtual.backend import VirtualSut
 from tests.boards import image
+from tests.sut_backends.served.serving import echo, serving
 from tests.sut_backends.uart import public_programs
 
 pytestmark = pytest.mark.posix
@@ -79,17 +82,47 @@ def uart_text(context: BenchContext, program: Path, port: Callable[[], str]) -> 
     )
 
 
+def served_virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    settings = UartSut.Settings(port=port(), simulated=True)
+    return Opened(UartSut.open(settings, context), 2, host_time=False)
+
+
+def served_cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    return Opened(UartSut.open(UartSut.Settings(port=port()), context), 2)
+
+
+SERVED: dict[Callable[..., Opened], tuple[Callable[[], SystemUnderTest], Callable[[], Endpoint]]]
+SERVED = {
+    served_virtual: (lambda: echo(8), PtyEndpoint),
+    served_cpu: (
+        lambda: CpuSut.open(
+            CpuSut.Settings(slots=8),
+            BenchContext(programs={"null": public_programs.program("null")}),
+        ),
+        lambda: TcpEndpoint(LOOPBACK, 0),
+    ),
+}
+
+
 @pytest.fixture(
-    params=[virtual, posix, cpu, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__
+    params=[virtual, posix, cpu, qemu, uart_framed, uart_text, served_virtual, served_cpu],
+    ids=lambda backend: backend.__name__,
 )
 def opened(
     request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]
 ) -> Iterator[Opened]:
     context = BenchContext()
     context.world.supply_on = True
-    found = request.param(context, null_program, lambda: start_dut().port)  # type: ignore[attr-defined]
-    yield found
-    found.sut.close()
+    with ExitStack() as stack:
+        port = lambda: start_dut().port  # type: ignore[attr-defined]  # noqa: E731
+        if request.param in SERVED:
+            open_sut, open_endpoint = SERVED[request.param]
+            endpoint = open_endpoint()
+            stack.enter_context(serving(open_sut, endpoint))
+            port = lambda: endpoint.url  # noqa: E731
+        found = request.param(context, null_program, port)
+        stack.callback(found.sut.close)
+        yield found
 
 
 def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:

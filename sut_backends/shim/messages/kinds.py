@@ -68,6 +68,7 @@ class More(IntFlag):
     """Further capability flags, behind the strings of CAPS; older firmware sends none."""
 
     KNEW = 1
+    SIMULATED = 2
 
 
 class StreamState(IntEnum):

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig serve`: the SUT of a bench file as a device for a host elsewhere."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rig.interfaces.sut import SystemUnderTest
+    from sut_backends.served.endpoints import Endpoint
+
+_LOOPBACK = "127.0.0.1"
+_WARNING = (
+    "warning: whoever reaches {address} can run this device and load what they like into it; "
+    "nothing is encrypted or asked for. Better: --tcp on this computer alone, and ssh -L"
+)
+
+
+@click.command(short_help="Serve the bench's SUT as a device for a host elsewhere")
+@click.argument("bench", type=click.Path(path_type=Path))
+@click.option("--pty", is_flag=True, help="A pseudo-terminal of this computer.")
+@click.option("--tcp", type=click.IntRange(0, 65_535), metavar="PORT", help="TCP; 0: any port.")
+@click.option("--port", default="", help="A serial port of this computer.")
+@click.option("--baud", default=115_200, show_default=True, help="Rate of the serial port.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    default=_LOOPBACK,
+    show_default=True,
+    help="Address for --tcp; another than this computer's own lets others in.",
+)
+@click.option(
+    "--sync",
+    metavar="LINE",
+    default="",
+    help="Pulse around each step: rts, dtr, rts:PORT, dtr:PORT, gpio:/dev/gpiochipN:LINE.",
+)
+@click.option(
+    "--hold-us",
+    type=click.IntRange(1, 65_535),
+    default=50,
+    show_default=True,
+    help="Length of a pulse of --sync.",
+)
+@click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key.")
+def serve(
+    bench: Path,
+    pty: bool,
+    tcp: int | None,
+    port: str,
+    baud: int,
+    listen: str,
+    sync: str,
+    hold_us: int,
+    overrides: tuple[str, ...],
+) -> int:
+    """Serve the SUT of a bench file as a device of the shim protocol, until Ctrl-C.
+
+    On the other host the bench file has [sut.uart] and the port that is printed. Monitors and
+    scenario of the file are that host's: they are not opened here.
+    """
+    # Here, because the help of all commands need not wait for it.
+    from contextlib import closing
+
+    from rig.cli.terminal import Terminal
+    from rig.errors import ConfigError
+    from sut_backends.served.endpoints import PtyEndpoint, SerialEndpoint, TcpEndpoint
+    from sut_backends.served.serve import Server
+
+    out = Terminal()
+    if sum((pty, tcp is not None, bool(port))) != 1:
+        raise ConfigError(
+            "served where?", path="--pty, --tcp PORT or --port PORT", try_next="one of the three"
+        )
+    open_sut = _opener(bench, overrides)
+    if tcp is not None and not _is_own(listen):
+        out.print(_WARNING.format(address=f"{listen}:{tcp}"), markup=False, soft_wrap=True)
+    endpoint: Endpoint
+    if port:
+        endpoint = SerialEndpoint(port, baud)
+    else:
+        endpoint = PtyEndpoint() if tcp is None else TcpEndpoint(listen, tcp)
+    pulsed = _pulsed(open_sut, endpoint, sync, hold_us) if sync else open_sut
+    with closing(endpoint):
+        server = Server(pulsed, endpoint, lambda line: out.print(line, markup=False))
+        with closing(server):
+            _introduce(out, server.sut, endpoint.url)
+            try:
+                server.run()
+            except KeyboardInterrupt:
+                out.print("stopped; the device and the port are closed")
+            _say_stamps(out, server.sut)
+    return 0
+
+
+def _opener(bench: Path, overrides: tuple[str, ...]) -> Callable[[], SystemUnderTest]:
+    """Return what opens the bench's SUT, with its task and without its monitors."""
+    from dataclasses import replace
+
+    from rig.bench import config
+    from rig.bench.parts import open_part, open_task
+
+    resolved = replace(config.load(bench, overrides, monitor_needed=False), monitors={})
+    _, context = open_task(resolved)
+    sut: Callable[[], Any] = lambda: open_part("sut", resolved, context)  # noqa: E731
+    return sut
+
+
+def _pulsed(
+    open_sut: Callable[[], SystemUnderTest], endpoint: Endpoint, sync: str, hold_us: int
+) -> Callable[[], SystemUnderTest]:
+    """Return what opens the SUT with pulses around its steps."""
+    from sut_backends.served.endpoints import SerialEndpoint
+    from sut_backends.served.pulses import PulsedSut
+    from sut_backends.served.sync_lines import open_sync_line
+
+    served = (lambda: endpoint.port) if isinstance(endpoint, SerialEndpoint) else None
+
+    def opened() -> SystemUnderTest:
+        line = open_sync_line(sync, served)
+        try:
+            sut = open_sut()
+        except BaseException:
+            line.close()
+            raise
+        try:
+            return PulsedSut(sut, line, hold_us * 1e-6)
+        except BaseException:
+            sut.close()
+            line.close()
+            raise
+
+    return opened
+
+
+def _introduce(out: Any, sut: SystemUnderTest, url: str) -> None:
+    """Say what is served, and what the other host writes into its bench file."""
+    info = sut.info
+    out.print(f"serving {info.name} at {url}", markup=False, soft_wrap=True)
+    simulated = "simulated = true\n" if info.simulated else ""
+    out.print(f'[sut.uart]\nport = "{url}"\n{simulated}', markup=False, soft_wrap=True, end="")
+
+
+def _say_stamps(out: Any, sut: SystemUnderTest) -> None:
+    from sut_backends.served.pulses import PulsedSut
+
+    if isinstance(sut, PulsedSut):
+        out.print(f"marks are within {sut.worst_stamp_s * 1e6:.0f} us of their edges")
+
+
+def _is_own(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

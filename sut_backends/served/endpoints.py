@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a served device is met: a pseudo-terminal, a TCP port or a serial port, by one host at a
+time.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+import tty
+from contextlib import suppress
+from typing import Protocol
+
+from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
+from rig.host.serial_port import SerialPort, Use
+from rig.stop import pause
+
+LOOPBACK = "127.0.0.1"
+#: What a second host is told before its connection is closed.
+BUSY = b"e-[another host is connected to this device]\r\n"
+_BLOCK_B = 65_536
+#: Who takes nothing for so long is gone.
+_WRITE_S = 10.0
+_GOODBYE_S = 0.5
+_AGAIN_S = 0.5
+#: A host that vanished without a word is known to be gone after IDLE + INTERVAL x COUNT seconds.
+_KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
+
+
+class Endpoint(Protocol):
+    """Bytes from and to whichever host is there; a host that goes is no error."""
+
+    @property
+    def url(self) -> str:
+        """Return what a host names as its port."""
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return what has come, waiting up to `timeout_s`; empty where nothing came."""
+
+    def write(self, block: bytes) -> None:
+        """Send a block to the host, or nowhere where none is there."""
+
+    def close(self) -> None:
+        """Let go; closing twice is allowed."""
+
+
+class PtyEndpoint:
+    """A pseudo-terminal of this computer, which a host opens as a serial port."""
+
+    def __init__(self) -> None:
+        # The other end is kept open, so that hosts may come and go.
+        self._fd, self._kept_fd = os.openpty()
+        tty.setraw(self._kept_fd)
+        os.set_blocking(self._fd, False)
+        self.url = os.ttyname(self._kept_fd)
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return what has come."""
+        if not select.select([self._fd], [], [], max(timeout_s, 0.0))[0]:
+            return b""
+        return os.read(self._fd, _BLOCK_B)
+
+    def write(self, block: bytes) -> None:
+        """Send a block; what nobody reads is dropped once the terminal is full."""
+        left = memoryview(block)
+        while left and select.select([], [self._fd], [], _AGAIN_S)[1]:
+            with suppress(BlockingIOError):
+                left = left[os.write(self._fd, left) :]
+
+    def close(self) -> None:
+        """Close both ends."""
+        for fd in (self._fd, self._kept_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._kept_fd = -1
+
+
+class TcpEndpoint:
+    """A TCP port: the first host is served until it goes, a second one is told so and let go."""
+
+    def __init__(self, address: str, port: int) -> None:
+        try:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            self._listener = socket.create_server((address, port), family=family)
+        except (OSError, OverflowError) as error:
+            raise DeviceNotFound(
+                f"there is nobody to listen at {address}, port {port}",
+                evidence=str(error),
+                try_next="another --tcp PORT (0: any that is free), or an address of this computer",
+            ) from error
+        name, number = self._listener.getsockname()[:2]
+        self.url = f"socket://{f'[{name}]' if ':' in name else name}:{number}"
+        self._lock = threading.Lock()
+        self._there = threading.Event()
+        self._host: socket.socket | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._accept, name="hosts", daemon=True)
+        self._thread.start()
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return what has come from the host."""
+        host = self._present(timeout_s)
+        if host is None:
+            return b""
+        try:
+            if not select.select([host], [], [], max(timeout_s, 0.0))[0]:
+                return b""
+            block = host.recv(_BLOCK_B)
+        except (OSError, ValueError):
+            block = b""
+        if not block:
+            self._drop(host)
+        return block
+
+    def write(self, block: bytes) -> None:
+        """Send a block to the host."""
+        host = self._present(0.0)
+        if host is None:
+            return
+        try:
+            host.sendall(block)
+        except OSError:
+            self._drop(host)
+
+    def close(self) -> None:
+        """Close the port and what is connected."""
+        self._closed = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(_WRITE_S)
+        if self._host:
+            self._drop(self._host)
+
+    def _present(self, timeout_s: float) -> socket.socket | None:
+        if self._host is None and timeout_s > 0:
+            self._there.wait(timeout_s)
+        return self._host
+
+    def _drop(self, host: socket.socket) -> None:
+        with self._lock:
+            if self._host is host:
+                self._host = None
+                self._there.clear()
+        host.close()
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                host, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                free = self._host is None or _gone(self._host)
+                if free:
+                    _set_up(host)
+                    self._host = host
+                    self._there.set()
+            if not free:
+                _refuse(host)
+
+
+class SerialEndpoint:
+    """A serial port of this computer; where it goes, it is opened again as soon as it is there."""
+
+    def __init__(self, url: str, baud: int) -> None:
+        self.url = url
+        self._baud = baud
+        self.port = SerialPort.open(url, baud, use=Use(section="--port"))
+        self._lost = False
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return what has come."""
+        if self._lost and not self._again():
+            pause(min(timeout_s, _AGAIN_S))
+            return b""
+        try:
+            return self.port.read(timeout_s)
+        except DeviceLost:
+            self._lost = True
+            return b""
+
+    def write(self, block: bytes) -> None:
+        """Send a block."""
+        try:
+            if not self._lost:
+                self.port.write(block)
+        except (DeviceLost, DeadlineError):
+            self._lost = True
+
+    def close(self) -> None:
+        """Close the port."""
+        self.port.close()
+
+    def _again(self) -> bool:
+        self.port.close()
+        try:
+            self.port = SerialPort.open(self.url, self._baud, use=Use(section="--port"))
+        except RigError:
+            return False
+        self._lost = False
+        return True
+
+
+def _set_up(host: socket.socket) -> None:
+    host.settimeout(_WRITE_S)
+    host.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    host.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            host.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _gone(host: socket.socket) -> bool:
+    """Return whether a host has closed its end, also while nobody reads."""
+    try:
+        readable = select.select([host], [], [], 0.0)[0]
+        return bool(readable) and host.recv(1, socket.MSG_PEEK) == b""
+    except (OSError, ValueError):
+        return True
+
+
+def _refuse(host: socket.socket) -> None:
+    """Answer why to what it says, as hosts forget what they hear first; then let it go."""
+    end_s = time.monotonic() + _GOODBYE_S
+    with host, suppress(OSError):
+        while (left_s := end_s - time.monotonic()) > 0:
+            host.settimeout(left_s)
+            if not host.recv(_BLOCK_B):
+                return
+            host.sendall(BUSY)
