@@ -25,6 +25,9 @@ _WIDEST = 20.0
 _STEPS = 1 << 24
 #: Most budgets' factors lie between these, in widths.
 _USUAL = (1.6, 2.9)
+#: Frequencies beyond which the product is less than e^-38, or 3e-17, add nothing to a sum of
+#: floats.
+_NOTHING = 38.0
 #: Beyond so many of its standard deviations' inverse a Student t's characteristic function is less
 #: than 1e-16 (one degree: e^-40).
 _FADED = 40.0
@@ -56,8 +59,8 @@ def _of(live: tuple[Component, ...]) -> float:
     # Scales of one degree of freedom add up as they are: their sum is wider than its combined
     # uncertainty.
     width = max(combined, math.fsum(scale for scale, shape in live if shape == "t1"))
-    frequencies, weights = _quadrature()
-    weights = weights / frequencies
+    nodes = _NODES * _pieces([(scale / width, shape) for scale, shape in live])
+    frequencies, weights = (part[:nodes] for part in _quadrature())
     for scale, shape in live:
         weights = weights * _characteristic(scale / width * frequencies, shape)
     steps = first_step_beyond(
@@ -93,6 +96,27 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
     return high
 
 
+def _pieces(live: Sequence[Component]) -> int:
+    """Return up to which frequency there is something to add up: all shapes but the rectangle fade
+    evenly.
+    """
+    ends = np.arange(1.0, _FREQUENCIES + 1)
+    falls = np.zeros(_FREQUENCIES)
+    for scale, shape in live:
+        if shape == "normal":
+            falls += 0.5 * (scale * ends) ** 2
+        elif shape != "rectangular":
+            falls += np.interp(scale * ends, *_student(_freedom(shape)))
+    return min(int(np.searchsorted(falls, _NOTHING)) + 1, _FREQUENCIES)
+
+
+def _freedom(shape: str) -> int:
+    """Return the degrees of freedom of a Student t that a shape names, "t4"."""
+    if not shape.startswith("t"):
+        raise ValueError(f"no such shape: {shape}")
+    return min(int(shape[1:]), _MANY)
+
+
 def _characteristic(frequencies: Floats, shape: str) -> Floats:
     """Return the characteristic function of a distribution of scale 1, which is real as all are
     symmetric.
@@ -102,11 +126,8 @@ def _characteristic(frequencies: Floats, shape: str) -> Floats:
         values = np.exp(-0.5 * frequencies**2)
     elif shape == "rectangular":
         values = np.sinc(frequencies * (math.sqrt(3.0) / math.pi))
-    elif shape.startswith("t"):
-        at, falls = _student(min(int(shape[1:]), _MANY))
-        values = np.exp(-np.interp(frequencies, at, falls))
     else:
-        raise ValueError(f"no such shape: {shape}")
+        values = np.exp(-np.interp(frequencies, *_student(_freedom(shape))))
     return values
 
 
@@ -128,7 +149,9 @@ def _student(freedom: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return the nodes and weights of Gauss and Legendre in pieces of length one."""
+    """Return the nodes of Gauss and Legendre in pieces of length one, and their weights over each
+    node's frequency.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     places: Floats = (np.arange(_FREQUENCIES)[:, None] + (nodes + 1) / 2).ravel()
-    return places, np.tile(weights / 2, _FREQUENCIES)
+    return places, np.tile(weights / 2, _FREQUENCIES) / places

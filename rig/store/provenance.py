@@ -81,9 +81,18 @@ def revision(folder: Path | None = None) -> str:
     """Return the git revision of a source folder (the rig's own), with "+changes" when files differ
     from it.
 
-    Empty outside a checkout.
+    Empty outside a checkout. Of the rig's own folder it is what this process found first: that is
+    what it has imported.
     """
-    folder = folder or Path(__file__).resolve().parents[2]
+    return _own_revision() if folder is None else _revision(folder)
+
+
+@cache
+def _own_revision() -> str:
+    return _revision(Path(__file__).resolve().parents[2])
+
+
+def _revision(folder: Path) -> str:
     try:
         if not _is_checkout(folder):
             return ""

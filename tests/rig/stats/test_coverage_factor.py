@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from benchmarks.interval_coverage import Found, experiment, finding, population
+from rig.stats import coverage_factor as module
 from rig.stats.coverage_factor import coverage_factor, first_step_beyond
 
 
@@ -202,6 +203,17 @@ def test_any_budget_has_a_factor_about_those_of_its_shapes(
 ) -> None:
     # Two equal Student t of 4 degrees of freedom have 2.79, a little more than one.
     assert 1.64 <= coverage_factor(components) <= 2.80
+
+
+@given(st.lists(COMPONENT, min_size=1, max_size=6))
+@settings(max_examples=60)
+def test_frequencies_beyond_which_nothing_is_left_change_no_factor(
+    components: list[tuple[float, str]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_NOTHING", math.inf)
+        every = module._of.__wrapped__(tuple(components))
+    assert module._of.__wrapped__(tuple(components)) == every
 
 
 @given(st.floats(1e-3, 30.0), st.sampled_from([0.3, 1.0, 5.0]))
