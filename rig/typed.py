@@ -24,6 +24,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -143,6 +144,8 @@ def _converter(schema: int) -> cattrs.Converter:
         converter.register_structure_hook(kind, _exactly)
     converter.register_structure_hook(bytes, lambda value, _: bytes.fromhex(_exactly(value, str)))
     converter.register_unstructure_hook(bytes, bytes.hex)
+    # A StrEnum is a str, whose hook would take its text for itself.
+    converter.register_structure_hook(StrEnum, lambda told, kind: kind(told))
     converter.register_structure_hook(float, _number)
     converter.register_unstructure_hook(float, _finite)
     converter.register_structure_hook_factory(

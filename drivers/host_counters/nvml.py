@@ -31,6 +31,7 @@ from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.model.origin import Origin
 from rig.settings.declare import Number, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -138,6 +139,12 @@ class Nvml:
         return settings.uuid == "simulator"
 
     @staticmethod
+    def origin(settings: Settings) -> Origin:
+        """Return that its energies are the board's own, or the simulator's."""
+        simulated = settings.uuid == "simulator"
+        return Origin.SIMULATED if simulated else Origin.OWN_SENSOR
+
+    @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return how often the sensor is read."""
         return Sampling(settings.poll_hz, settings.poll_hz, "clock")
@@ -188,6 +195,7 @@ class Nvml:
             name=self._board.name,
             kind="nvml",
             simulated=self.simulator is not None,
+            origin=self.origin(self._settings),
             sample_hz=self._settings.poll_hz,
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,

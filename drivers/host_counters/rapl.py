@@ -30,6 +30,7 @@ from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.model.origin import Origin
 from rig.settings.declare import Or, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -108,6 +109,12 @@ class Rapl:
         return settings.root == "simulator"
 
     @staticmethod
+    def origin(settings: Settings) -> Origin:
+        """Return that its energies are the processor's own, or the simulator's."""
+        simulated = settings.root == "simulator"
+        return Origin.SIMULATED if simulated else Origin.OWN_SENSOR
+
+    @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return how often the counter is read."""
         return Sampling(settings.poll_hz, settings.poll_hz, "clock")
@@ -159,6 +166,7 @@ class Rapl:
             name=f"RAPL {self._counter.zone.label}",
             kind="rapl",
             simulated=self.simulator is not None,
+            origin=self.origin(self._settings),
             sample_hz=self._settings.poll_hz,
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,

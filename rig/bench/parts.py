@@ -11,6 +11,7 @@ from rig.bench import plugins
 from rig.bench.config import Config
 from rig.interfaces.context import BenchContext, BenchState, Wire
 from rig.interfaces.cpu_program import Programmed
+from rig.interfaces.network_task import Networked
 from rig.interfaces.task import Searched, Task
 from rig.stop import Stop, look, pause
 
@@ -45,6 +46,7 @@ def open_task(
         reference=getattr(task, "reference", None),
         searcher=task.searcher if isinstance(task, Searched) else None,
         programs=task.programs if isinstance(task, Programmed) else {},
+        network=task.network if isinstance(task, Networked) else None,
         sample=task.payload(0) if probing else b"",
     )
 

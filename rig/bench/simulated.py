@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test whether a bench is simulated, by the kinds that their bench files name."""
+"""Test whether a bench is simulated, and what its numbers are, by the kinds that its file names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Choice, Config
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.plugin_classes import Simulates
+from rig.interfaces.plugin_classes import Simulates, StatesOrigin, StatesOrigins
 from rig.interfaces.sut import SutInfo
 from rig.store.provenance_file import DeviceClock, Provenance
 
@@ -46,8 +47,18 @@ def _of_part(section: str, choice: Choice, name: str, info: SutInfo | MonitorInf
         yield f"{name} is of kind {info.kind!r}, bench.toml names {choice.kind!r}"
     kind = plugins.find(section, choice.kind)
     due = kind.simulates(choice.settings) if isinstance(kind, Simulates) else None
+    stated: object = info.origins if isinstance(info, SutInfo) else info.origin
+    origins = _origins_due(kind, choice.settings)
+    if stated != origins:
+        yield f"{name}: its origins are {stated}, for [{section}.{choice.kind}] so set {origins}"
     if due not in (None, info.simulated):
         yield (
             f"{name}: simulated is {info.simulated!r}, for [{section}.{choice.kind}] so "
             f"set it is {due!r}"
         )
+
+
+def _origins_due(kind: Any, settings: Any) -> object:
+    if isinstance(kind, StatesOrigins):
+        return kind.origins(settings)
+    return kind.origin(settings) if isinstance(kind, StatesOrigin) else None

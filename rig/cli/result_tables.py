@@ -17,6 +17,7 @@ from rig.cli.verdicts import print_verdict
 from rig.model import comparison
 from rig.model.comparison import Compared
 from rig.model.metric import Prominence
+from rig.results import origins
 from rig.results.document import MetricResult, Results, TrialResult
 from rig.results.replication import LIMIT, deviation
 from rig.results.resolution import Resolution
@@ -31,6 +32,7 @@ _LINES = 5
 def print_results(console: Console, results: Results) -> None:
     """Print the table of main metrics, the problems and the verdict."""
     title = f"{results.task}, {results.scenario}, {results.sut}, {results.monitor}"
+    title += f"\n{origins.of_facts(results.provenance.stored)}"
     marked = results.labels
     # A line of their own: in a narrow terminal none of them is broken.
     title = f"{escape(title)}\n{' '.join(map(badge, marked))}" if marked else escape(title)

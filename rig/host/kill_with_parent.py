@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that ends another one when this one is gone, however that came: for programs that know
-no such bond of their own.
+no such bond of their own. With a token, all processes are ended that carry it.
 """
 
 import os
@@ -8,18 +8,28 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
+#: The variable of the environment that marks processes, and all that they start.
+TOKEN = "NEURORIG_WORKER"
 _RELEASED = b"released\n"
+#: A process may start another one while they are looked for.
+_ROUNDS = 20
 
 
 class KillWithParent:
-    """Held from its making until `close`, for the process `pid`, a child of ours."""
+    """Held from its making until `close`, for the process `pid`, a child of ours, and for those
+    that carry `token`.
+    """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, token: str = "") -> None:
         # By its path and isolated: it needs nothing but the standard library. In a session of its
         # own: Ctrl-C is not for it.
-        command = [sys.executable, "-I", "-S", __file__, str(pid)]
-        self._holder = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        command = [sys.executable, "-I", "-S", __file__, str(pid), token]
+        kept = {name: text for name, text in os.environ.items() if name != TOKEN}
+        self._holder = subprocess.Popen(
+            command, stdin=subprocess.PIPE, start_new_session=True, env=kept
+        )
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
@@ -30,9 +40,42 @@ class KillWithParent:
         self._holder.wait()
 
 
+def kill_marked(token: str) -> int:
+    """Kill every process whose environment carries a token, and what they start meanwhile; return
+    how many there were. Only Linux tells the environment of others.
+    """
+    marked = f"{TOKEN}={token}".encode()
+    killed: set[int] = set()
+    for _ in range(_ROUNDS):
+        found = [pid for pid in _processes() if marked in _environment(pid)]
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(found)
+        if not found:
+            break
+    return len(killed)
+
+
+def _processes() -> list[int]:
+    proc = Path("/proc")
+    if not proc.is_dir():
+        return []
+    return [int(path.name) for path in proc.iterdir() if path.name.isdigit()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    """Return the environment of a process; none of one that is gone, dead, or somebody else's."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
 def main() -> None:
     """Wait for the word, or for the end without it."""
     pid = int(sys.argv[1])
+    token = sys.argv[2]
     try:
         held = os.pidfd_open(pid)  # a number may be given to another process, this may not
     except ProcessLookupError:
@@ -40,6 +83,8 @@ def main() -> None:
     if sys.stdin.buffer.read() != _RELEASED:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(held, signal.SIGKILL)
+        if token:
+            kill_marked(token)
 
 
 if __name__ == "__main__":

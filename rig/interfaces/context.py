@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rig.interfaces.cpu_program import Program
+from rig.interfaces.network_task import NetworkWorkload
 from rig.simulation.world import World
 from rig.stop import Stop
 
@@ -64,9 +65,10 @@ class BenchContext:
     is the task's own answer to a payload, where it has one: what a virtual device answers.
     `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by
-    name, where it has any: what a CPU runs. `sample` is a payload that the device must accept, for
-    a probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is looked at
-    by everything that waits. `state` is what changes while the bench is open.
+    name, where it has any: what a CPU runs. `network` is the task's, where it is one: what backends
+    of SDKs, simulators and GPUs run. `sample` is a payload that the device must accept, for a
+    probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is looked at by
+    everything that waits. `state` is what changes while the bench is open.
     """
 
     folder: Path = field(default_factory=Path)
@@ -75,6 +77,7 @@ class BenchContext:
     reference: Callable[[bytes], bytes] | None = None
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
+    network: NetworkWorkload | None = None
     sample: bytes = b""
     monitored: bool = True
     stop: Stop = field(default_factory=Stop)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optional interface of a task whose workload this computer's processor can run: its workload as a
 program.
+
+A worker under any Python imports this file: it needs the standard library alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -51,12 +53,22 @@ class Routine:
     returned, `output` what the last returned. A phase may be run many times on the same value, so
     it must not change it. ValueError from `load` refuses a payload. A workload that is searched has
     no phases but `search`: it gets what `load` made and a seed, and begins a Search, in timed time.
+    `batch` does all phases of many values at once, where that is quicker than one by one. `about`
+    is what it says of itself, JSON-able; `end` is called once, behind everything else.
     """
 
     load: Callable[[bytes], Any]
     phases: tuple[Callable[[Any], Any], ...]
     output: Callable[[Any], bytes]
     search: Callable[[Any, int], Search] | None = None
+    batch: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    end: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        if self.end is not None:
+            self.end()
 
 
 @runtime_checkable

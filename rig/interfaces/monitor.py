@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from rig.model.origin import Origin
 from rig.uncertainty.accuracy import Accuracy
 
 
@@ -24,6 +25,7 @@ class MonitorInfo:
     `resumable`: a trial that was cut off can go on in a recording of its rest alone. `switches`:
     `power` switches what it measures on and off; a counter of the host, or a recording of earlier,
     knows no "off". `reads_voltage`: the voltage is measured, and not taken for what was set.
+    `origin`: what its energies are; None: measured, or simulated where `simulated` says so.
     """
 
     name: str
@@ -40,6 +42,7 @@ class MonitorInfo:
     resumable: bool = True
     switches: bool = True
     reads_voltage: bool = True
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

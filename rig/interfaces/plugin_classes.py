@@ -21,6 +21,7 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 from rig.model.finding import Finding
+from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 
@@ -69,6 +70,22 @@ class Simulates(Protocol):
         """Return whether this kind, so set, is simulated; None where the settings do not determine
         it.
         """
+
+
+@runtime_checkable
+class StatesOrigins(Protocol):
+    """Optional hook of a backend's class: what its times and energies are, so set."""
+
+    def origins(self, settings: Any) -> Origins | None:
+        """Return the origins; None: measured, or simulated where the class says that."""
+
+
+@runtime_checkable
+class StatesOrigin(Protocol):
+    """Optional hook of a driver's class: what its energies are, so set."""
+
+    def origin(self, settings: Any) -> Origin | None:
+        """Return the origin; None: measured, or simulated where the class says that."""
 
 
 @runtime_checkable

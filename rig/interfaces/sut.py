@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rig.model.completion import Completion
+from rig.model.origin import Origins
 from rig.model.steps import Step
 
 
@@ -22,7 +23,8 @@ class SutInfo:
     only start and end). `clock` is the host's clock that the ticks count, "CLOCK_MONOTONIC", where
     the SUT is the host itself: then tick 0 is that clock's 0; empty for a device with a timer of
     its own; "edges" for one that only pulses SYNC (rig/timebase/edge_clock.py): the ticks are then
-    the host's microseconds and tell no more than which edge is which.
+    the host's microseconds and tell no more than which edge is which. `origins`: what its times
+    and energies are; None: measured, or simulated where `simulated` says so.
     """
 
     name: str
@@ -44,6 +46,7 @@ class SutInfo:
     marks_phases: bool = True
     clock: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    origins: Origins | None = None
 
 
 class SystemUnderTest(Protocol):

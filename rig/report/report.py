@@ -27,6 +27,7 @@ from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE, Plot, svg
+from rig.results import origins
 from rig.results.budget_table import table as budget_table
 from rig.results.document import MetricResult, Results
 from rig.results.replication import LIMIT
@@ -96,6 +97,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
         "limit": LIMIT,
         "bench_toml": bench_toml,
         "labels": results.labels,
+        "origins": str(origins.of_facts(provenance)),
         "claims": results.audit is not None,
         "residual_limit_s": residual_limit_s(results) if monitors else None,
         "monitors": monitors,

@@ -23,6 +23,7 @@ from rig.model.grid import Coverage
 from rig.model.metric import Deviation, Prominence, Repeatability, Statistic
 from rig.results import labels
 from rig.results.labels import DataStatement, Label
+from rig.results.origins import SessionOrigins
 from rig.results.replication import MetricVerdict
 from rig.results.resolution import Resolution
 from rig.store import session_folder
@@ -31,9 +32,9 @@ from rig.timebase.timebase import Timebase
 from rig.uncertainty.budget import Part
 
 #: The schema that is written.
-SCHEMA = 4
+SCHEMA = 5
 #: Those that are read.
-READ = (3, 4)
+READ = (3, 4, 5)
 _SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
 
 
@@ -167,7 +168,7 @@ class VerdictResult:
     policy: str | None = typed.optional()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """All of results.json but its schema."""
 
@@ -177,6 +178,7 @@ class Results:
     sut: str
     monitor: str
     simulated: bool
+    origins: SessionOrigins | None = typed.since(5, None)
     data: DataStatement
     samples: SampleCounts
     trials: tuple[TrialResult, ...]

@@ -13,12 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from rig.errors import DataError
+from rig.model.origin import Origin
+from rig.results import origins
 
 SIMULATED = "SIMULATED"
 GENERATED = "GENERATED DATA"
 SUBSET = "SUBSET"
 UNOFFICIAL = "NOT THE OFFICIAL DATA"
 NOT_STATED = "DATA NOT STATED"
+_STATEMENTS = {
+    ("time", Origin.OWN_SENSOR): "times are counted by the device itself, not checked by a monitor",
+    ("time", Origin.MODELLED): "times are a model's, not those of the device",
+    ("energy", Origin.OWN_SENSOR): "energies are the board's or processor's own counter's, not an "
+    "instrument's",
+    ("energy", Origin.MODELLED): "energies are a model's: nothing was measured",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +87,15 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
     far as it goes.
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
-    return (*_simulated(facts), *of_task(_mapping(facts, "task")))
+    return (*_simulated(facts), *_indirect(facts), *of_task(_mapping(facts, "task")))
 
 
 def of_session(
     simulated: bool, provenance: Mapping[str, Any], data: DataStatement
 ) -> tuple[Label, ...]:
     """Return all labels of a session, from its results."""
-    return (*_simulated({**provenance, "simulated": simulated}), *data.labels)
+    facts = {**provenance, "simulated": simulated}
+    return (*_simulated(facts), *_indirect(facts), *data.labels)
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
@@ -131,6 +141,18 @@ def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
         else "the monitor is"
     )
     return (Label(SIMULATED, f"{which} simulated: nothing here is a result of a real device"),)
+
+
+def _indirect(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
+    """Return the labels of times and energies that are neither measured from outside nor
+    simulated.
+    """
+    found = origins.of_facts(provenance)
+    labels = []
+    for what, origin in (("time", found.time), ("energy", found.energy)):
+        if origin is not None and (what, origin) in _STATEMENTS:
+            labels.append(Label(f"{what.upper()}: {origin.upper()}", _STATEMENTS[what, origin]))
+    return tuple(labels)
 
 
 def _part(facts: Mapping[str, Any]) -> str:

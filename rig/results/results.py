@@ -34,7 +34,7 @@ from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
-from rig.results import document, labels, replication, resolution
+from rig.results import document, labels, origins, replication, resolution
 from rig.results.document import (
     BinomialInterval,
     IntervalResult,
@@ -219,6 +219,10 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         sut=about.sut.name,
         monitor=" + ".join(info.name for info in about.monitors.values()) or "no energy monitor",
         simulated=about.simulated,
+        origins=origins.of_parts(
+            (about.sut.simulated, about.sut.origins),
+            [(info.simulated, info.origin) for info in about.monitors.values()],
+        ),
         data=labels.statement(about.stored["task"]),
         samples=SampleCounts(
             tuple(len(trial.measured.samples) for trial in trials),

@@ -7,7 +7,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,11 +23,18 @@ class ChildProcess:
     process is gone, however that came.
 
     `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay
-    open in it.
+    open in it. It works in `folder` with `environment`, where they are not those of this process.
     """
 
     def __init__(
-        self, command: Sequence[str | Path], pass_fds: Sequence[int], *, what: str, try_next: str
+        self,
+        command: Sequence[str | Path],
+        pass_fds: Sequence[int],
+        *,
+        what: str,
+        try_next: str,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._what = what
         self._try_next = try_next
@@ -39,6 +46,8 @@ class ChildProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 pass_fds=pass_fds,
+                env=environment,
+                cwd=folder,
                 # an interrupt at the terminal is ours to handle: the device ends in close()
                 start_new_session=True,
             )

@@ -11,16 +11,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rig.interfaces.cpu_program import Program, Routine
+from rig.interfaces.network_task import NetworkWorkload
 from rig.network import conventions, graph, interpreter
 from rig.network.checks import require_sound
+from scenarios.tasks.asc.codec import AscCodec, answer
+from scenarios.tasks.asc.codec import arguments as codec_arguments
 from scenarios.tasks.asc.integer import infer, spike_counts
-from scenarios.tasks.asc.model import SLICE_SAMPLES, STATE_MAX, AscModel
+from scenarios.tasks.asc.model import AscModel
 from scenarios.tasks.asc.nirfile import read_model
-
-_SPIKE = 65_536
 
 
 def programs(path: Path, model: AscModel) -> dict[str, Program]:
@@ -36,19 +35,30 @@ def programs(path: Path, model: AscModel) -> dict[str, Program]:
     }
 
 
+def network(path: Path, model: AscModel) -> NetworkWorkload:
+    """Return the network that other backends may run, behind the task's front end."""
+    return NetworkWorkload(
+        path=path,
+        codec="scenarios.tasks.asc.codec:open_codec",
+        task="asc",
+        model=model.identity,
+        arguments=codec_arguments(model.bank),
+    )
+
+
 def integer(path: str) -> Routine:
     """Return the integer model: the firmware's bytes."""
     model = read_model(Path(path))
     return Routine(
-        load=_slice,
+        load=AscCodec(model.bank).load,
         phases=(lambda audio: spike_counts(model.bank, audio), lambda counts: infer(model, counts)),
-        output=lambda result: _bytes(result[0][0], result[1][0]),
+        output=lambda result: answer(result[0][0], result[1][0]),
     )
 
 
 def interpreted(path: str) -> Routine:
     """Return the NIR graph's network in floating point behind the same front end."""
-    bank = read_model(Path(path)).bank
+    codec = AscCodec(read_model(Path(path)).bank)
     model = graph.read(Path(path))
     require_sound(model)
     network = graph.network(model)
@@ -57,25 +67,10 @@ def interpreted(path: str) -> Routine:
 
     def infer_floats(counts: Any) -> tuple[Any, Any]:
         run = interpreter.run(network, counts[None], how=how)
-        return run.values[network.outputs[0]][0].sum(axis=0), run.membranes[last][0]
+        return run.values[network.outputs[0]][0], run.membranes[last][0]
 
     return Routine(
-        load=_slice,
-        phases=(lambda audio: spike_counts(bank, audio)[0], infer_floats),
-        output=lambda result: _bytes(*result),
+        load=codec.load,
+        phases=(*codec.phases, infer_floats),
+        output=lambda result: codec.output(*result),
     )
-
-
-def _slice(payload: bytes) -> Any:
-    if len(payload) != 2 * SLICE_SAMPLES:
-        raise ValueError(f"{len(payload)} bytes, one second of audio has {2 * SLICE_SAMPLES}")
-    return np.frombuffer(payload, "<i2").astype(np.int16)[None]
-
-
-def _bytes(fired: Any, membrane: Any) -> bytes:
-    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a whole number
-    within 16 bits.
-    """
-    whole = np.clip(np.rint(membrane), -STATE_MAX - 1, STATE_MAX)
-    output: bytes = (fired * _SPIKE + whole + STATE_MAX + 1).astype("<i4").tobytes()
-    return output

@@ -31,7 +31,7 @@ from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import read_model
-from scenarios.tasks.asc.programs import programs
+from scenarios.tasks.asc.programs import network, programs
 from scenarios.tasks.asc.replica import AscReplica, scored
 
 GENERATED = "generated"
@@ -125,6 +125,7 @@ class AscTask:
     def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
         self.programs = programs(path.resolve(), self._model)
+        self.network = network(path.resolve(), self._model)
         every = [AscSample(clip, second) for clip in dataset.test for second in range(clip.samples)]
         self._samples = (
             balanced(every, settings.samples, settings.seed) if settings.samples else every

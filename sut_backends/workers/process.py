@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs a task's program, and the exchange with it over two pipes."""
+"""A worker: the process that runs a program, and the exchange with it over two pipes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.cpu_program import Program
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess
+from sut_backends.workers.isolation import Isolation
 
-_START_S = 60.0
 _BLOCK_B = 1 << 16
 #: Operating systems count no longer times than some years.
 _WAIT_MAX_S = 1e7
@@ -27,42 +30,101 @@ _AWAITED = {
     "solve": "end of the search",
     "stream": "end of the stream",
 }
-#: The child looks for code where this process does.
-_CODE = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sut_backends.cpu.worker "
-    "import main; main(sys.argv[2])"
-)
+#: Where the worker finds code: paths as this process has them; else packages by their folders
+#: alone, nothing of them run at import, so that another Python need not have them installed.
+_CODE = """
+import json, sys, types
+where = json.loads(sys.argv[1])
+if where["path"]:
+    sys.path[:] = where["path"]
+for name, folders in where["packages"].items():
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = folders
+from sut_backends.workers.inside.main import main
+main(sys.argv[2])
+"""
 
 
-class CpuProcess(ChildProcess):
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a program runs: the interpreter (empty: the rig's own), a core of the CPU (-1: any),
+    threads of numerical libraries, and how long its start may take.
+
+    `packages` are further packages that its code is in. `isolated`: it gets a home folder, a
+    temporary folder and a working folder of its own, and ends with all processes that it started.
+    """
+
+    interpreter: str = ""
+    core: int = -1
+    threads: int = 1
+    start_s: float = 60.0
+    packages: tuple[str, ...] = ()
+    isolated: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Worker(ChildProcess):
     """A running program; `about` is what the process says of itself."""
 
-    def __init__(self, program: Program, core: int, threads: int) -> None:
+    def __init__(self, program: Program, place: Place) -> None:
         order = {
             "entry": program.entry,
             "arguments": dict(program.arguments),
-            "core": core,
-            "threads": threads,
+            "core": place.core,
+            "threads": place.threads,
         }
-        command = [sys.executable, "-c", _CODE, json.dumps(sys.path), json.dumps(order)]
-        super().__init__(
-            command, (), what=program.entry, try_next="is this a Python that can start itself?"
-        )
+        interpreter = place.interpreter or sys.executable
+        where = _code_of(program, place)
+        self._isolation = Isolation(place.environment) if place.isolated else None
+        try:
+            super().__init__(
+                [interpreter, "-c", _CODE, json.dumps(where), json.dumps(order)],
+                (),
+                what=program.entry,
+                try_next=f"is {interpreter} a Python that starts?",
+                environment=self._isolation.environment if self._isolation else None,
+                folder=self._isolation.work if self._isolation else None,
+            )
+        except BaseException:
+            if self._isolation:
+                self._isolation.close()
+            raise
+        if self._isolation:
+            self._isolation.hold(self.pid)
         self._unread = b""
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         try:
-            self.about, _ = self._answer(time.monotonic() + _START_S, "start", _START_S)
+            self.about, _ = self._answer(time.monotonic() + place.start_s, "start", place.start_s)
         except BaseException:
             self.close()
             raise
         if "error" in self.about:
+            said = self._tail()
             self.close()
             raise BenchError(
                 f"{program.entry} does not start",
-                evidence=self.about["error"],
-                try_next="the task's own model and data",
+                evidence=f"{self.about['error']} ({self.about['python']})"
+                + (f"; it printed: {said}" if said and self._isolation else ""),
+                try_next=f"{self.about['missing']} is missing in {interpreter}: rig sdk doctor"
+                if self.about["missing"]
+                else "the task's own model and data",
             )
+
+    @property
+    def wrote(self) -> tuple[str, ...]:
+        """Return the files that it left in its own home and working folder so far."""
+        return self._isolation.wrote() if self._isolation else ()
+
+    def close(self) -> None:
+        """End the process and, where it is isolated, all that it started; closing twice is
+        allowed.
+        """
+        if self._isolation:
+            self._isolation.end()
+        super().close()
+        if self._isolation:
+            self._isolation.close()
 
     def ask(
         self, request: dict[str, Any], payload: bytes, limit_s: float
@@ -154,3 +216,17 @@ def _ready(readable: list[int], writable: list[int], end_s: float) -> bool:
         found = select.select(readable, writable, [], min(left_s, LOOK_S))
         if found[0] or found[1] or left_s <= LOOK_S:
             return bool(found[0] or found[1])
+
+
+def _code_of(program: Program, place: Place) -> dict[str, Any]:
+    if not place.interpreter:
+        # Absolute: "" is this process's folder, not the worker's.
+        return {"path": [str(Path(entry).absolute()) for entry in sys.path], "packages": {}}
+    # `rig` and the backends for what every worker does, the others for the program at hand.
+    names = {"rig", "sut_backends", program.entry.split(".")[0].split(":")[0], *place.packages}
+    packages = {}
+    for name in sorted(names):
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            packages[name] = list(spec.submodule_search_locations)
+    return {"path": [], "packages": packages}

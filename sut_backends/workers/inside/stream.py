@@ -18,7 +18,7 @@ from typing import Any
 
 from rig.interfaces.cpu_program import Routine
 from rig.model.completion import DECIDED, END, STREAM
-from sut_backends.cpu.marks import Marks, no_collector, not_before
+from sut_backends.workers.inside.marks import Marks, no_collector, not_before
 
 _NS = 1_000_000_000
 

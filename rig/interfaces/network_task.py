@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optional interface of a task whose workload is a network: a NIR file, and what turns payloads
+into spikes and spikes into outputs. A backend says how it runs a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWorkload:
+    """A task's network: its NIR file, and where its codec is.
+
+    `codec` is "module:function"; called with `arguments` (JSON-able), in a worker that may have
+    nothing but numpy, the function returns a Codec. Its module and what that imports keep to the
+    standard library and numpy, in Python 3.10 as well. `task` and `model` are what the SUT then
+    says that it runs. `dt_s` is the time step where the file states none; `rule` the name of the
+    conventions (rig/network/conventions.py), empty where the file's own are meant.
+    """
+
+    path: Path
+    codec: str
+    task: str
+    model: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    dt_s: float | None = None
+    rule: str = ""
+
+
+class Codec(Protocol):
+    """What stands around a network, in the worker: `phases`, the task's before the network, timed
+    functions of one value such as the front end, maybe none; and the task's output.
+    """
+
+    phases: tuple[Callable[[Any], Any], ...]
+
+    def load(self, payload: bytes) -> Any:
+        """Return what the first phase gets, the network where there is none; untimed. ValueError
+        refuses a payload.
+        """
+
+    def output(self, values: Any, membranes: Any) -> bytes:
+        """Return the task's output for what left the network: values (steps, outputs), and the
+        membranes behind the last step (outputs,), None where a backend does not tell them. Untimed.
+        """
+
+
+@runtime_checkable
+class Networked(Protocol):
+    """Optional hook of a task: the network that backends may run."""
+
+    @property
+    def network(self) -> NetworkWorkload:
+        """Return the network."""

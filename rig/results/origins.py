@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The origins of a session's times and energies: of the weakest part that a number came through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rig.model.origin import Origin, Origins, of_part, weakest
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrigins:
+    """What the times of a session are, and its energies; None where there is no monitor."""
+
+    time: Origin
+    energy: Origin | None
+
+    def __str__(self) -> str:
+        energies = "no energies" if self.energy is None else f"energies: {self.energy}"
+        return f"times: {self.time}; {energies}"
+
+
+def of_parts(
+    sut: tuple[bool, Origins | None], monitors: list[tuple[bool, Origin | None]]
+) -> SessionOrigins:
+    """Return the origins, from what device and monitors say: whether they are simulated, and more
+    where they state it.
+    """
+    simulated, stated = sut
+    device = stated or Origins(of_part(simulated), of_part(simulated))
+    energies = [origin or of_part(unreal) for unreal, origin in monitors]
+    return SessionOrigins(
+        time=device.time,
+        energy=weakest([device.energy, *energies]) if monitors else None,
+    )
+
+
+def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
+    """Return the origins, from a provenance as far as it can be read: of a damaged one too."""
+    sut = provenance.get("sut")
+    monitors = provenance.get("monitors")
+    rails = list(monitors.values()) if isinstance(monitors, Mapping) else []
+    return of_parts(
+        (_simulated(sut), _origins(_key(sut, "origins"))),
+        [(_simulated(info), _origin(_key(info, "origin"))) for info in rails],
+    )
+
+
+def _simulated(info: Any) -> bool:
+    return bool(_key(info, "simulated"))
+
+
+def _origins(stated: Any) -> Origins | None:
+    time = _origin(_key(stated, "time"))
+    energy = _origin(_key(stated, "energy"))
+    return None if time is None or energy is None else Origins(time, energy)
+
+
+def _origin(stated: Any) -> Origin | None:
+    return Origin(stated) if stated in list(Origin) else None
+
+
+def _key(info: Any, name: str) -> Any:
+    return info.get(name) if isinstance(info, Mapping) else None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreters that workers run under: named in a bench file, or installed by `rig sdk`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+
+
+def root() -> Path:
+    """Return the folder of the environments that `rig sdk install` makes."""
+    stated = os.environ.get("XDG_DATA_HOME")
+    data = Path(stated) if stated else Path.home() / ".local" / "share"
+    return data / "neurorig" / "sdk"
+
+
+def installed(kind: str) -> Path:
+    """Return the interpreter of a kind's environment, whether it is there or not."""
+    return root() / kind / "bin" / "python"
+
+
+def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> str:
+    """Return the path of the interpreter that a bench file names, empty where it names none; a name
+    without a folder is looked up as a shell does. ConfigError where there is none.
+    """
+    if not setting:
+        return ""
+    stated = Path(setting).expanduser()
+    found = shutil.which(setting) if stated.parent == Path() else context.folder / stated
+    if found is None or not os.access(found, os.X_OK):
+        raise ConfigError(
+            f"there is no interpreter {setting}",
+            path=f"sut.{kind}.interpreter",
+            evidence="" if found is None else f"{found} cannot be run",
+            try_next="the path of a Python, such as .venv/bin/python",
+        )
+    return str(found)
+
+
+def interpreter_of(kind: str, setting: str, context: BenchContext) -> str:
+    """Return the interpreter of an SDK: the one that the bench file names, else the one that
+    `rig sdk install` made; ConfigError where there is neither.
+    """
+    named = interpreter_at(setting, context, kind)
+    if named:
+        return named
+    own = installed(kind)
+    if not own.exists():
+        raise ConfigError(
+            f"the SDK of [sut.{kind}] is not installed",
+            path=f"sut.{kind}.interpreter",
+            evidence=f"no environment in {own.parent.parent}",
+            try_next=f"rig sdk install {kind}, or name a Python that has it",
+        )
+    return str(own)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task's network as a routine: the task's codec around a backend's runner.
+
+A runner is a file of a backend, which imports its SDK inside its functions and nothing of the rig:
+
+    def open_network(job): ...  # job: nir, plain (paths), settings; returns a runner
+    runner.about  # versions, how the network was mapped; JSON-able
+    runner.run(spikes)  # (steps, channels) -> values (steps, outputs), membranes or None
+    runner.run_many(list of spikes)  # optional: a list of the same, many samples at once
+    runner.close()
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from rig.interfaces.cpu_program import Routine
+
+
+def open_routine(
+    runner: str, job: dict[str, Any], codec: str, codec_arguments: dict[str, Any]
+) -> Routine:
+    """Return the routine; `runner` is a module, `codec` "module:function"."""
+    module, _, function = codec.partition(":")
+    coding = getattr(importlib.import_module(module), function)(**codec_arguments)
+    running = importlib.import_module(runner).open_network(job)
+    before = tuple(coding.phases)
+
+    def together(values: Sequence[Any]) -> Sequence[Any]:
+        for phase in before:
+            values = [phase(value) for value in values]
+        found: Sequence[Any] = running.run_many(values)
+        return found
+
+    return Routine(
+        load=coding.load,
+        phases=(*before, running.run),
+        output=lambda result: coding.output(*result),
+        batch=together if hasattr(running, "run_many") else None,
+        about=running.about,
+        end=running.close,
+    )

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task's network in a worker: what the backends of SDKs, simulators and GPUs have in common.
+
+A backend brings a runner (sut_backends/workers/inside/network_routine.py) and what it knows of its
+chip; everything else is here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.interfaces.cpu_program import Program
+from rig.interfaces.network_task import NetworkWorkload
+from rig.interfaces.sut import SutInfo
+from rig.model.origin import Origin, Origins
+from rig.network import conventions, graph
+from rig.network.checks import require_sound
+from rig.network.graph import Network
+from rig.network.plain import by_name, write_plain
+from sut_backends.hosted.sync_wire import Power
+from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from sut_backends.workers.process import Place, Worker
+from sut_backends.workers.sut import WorkerSut
+
+_ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What a backend says of its runner: its kind in a bench file, its module, the settings that it
+    gets (JSON-able), the origins of times and energies, and a sentence of what it stands for.
+
+    `refuse` looks at the network before anything is started and raises for one that the chip cannot
+    map: DataError that names node and limit.
+    """
+
+    kind: str
+    module: str
+    name: str
+    origins: Origins
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    refuse: Callable[[Network], None] | None = None
+
+
+def open_network_sut(
+    runner: Runner,
+    place: Place,
+    context: BenchContext,
+    *,
+    slots: int = 64,
+    sync_hold_us: int = 50,
+    power_w: Power | None = None,
+) -> WorkerSut:
+    """Start the worker with the task's network; ConfigError where the task has none, DataError
+    where the network cannot be run.
+    """
+    workload = context.network
+    if workload is None:
+        raise ConfigError(
+            f"[sut.{runner.kind}] runs networks, and this task is none",
+            path=f"sut.{runner.kind}",
+            try_next="[task.asc], or another task that states a NIR file",
+        )
+    network, how = _network(workload)
+    if runner.refuse is not None:
+        runner.refuse(network)
+    worker = _started(runner, place, workload, network, how)
+    drawn = power_w or Power()
+    context.state.program = runner.kind
+    wire = ImaginedWire(context.world, drawn, sync_hold_us * 1000)
+    about = dict(worker.about)
+    details = about.pop("details")
+    info = SutInfo(
+        name=runner.name,
+        kind=runner.kind,
+        simulated=runner.origins.time is Origin.SIMULATED,
+        tick_hz=1_000_000_000,
+        task=workload.task,
+        model=workload.model,
+        firmware=f"{runner.module}, {about['python']}, numpy {about['numpy']}",
+        link="pipe",
+        slots=slots,
+        batch_max=slots,
+        streams=True,
+        has_sync_line=False,
+        sync_hold_s=sync_hold_us * 1e-6,
+        clock="CLOCK_MONOTONIC",
+        details={
+            **about,
+            **details,
+            "rule": by_name(how),
+            "wrote_to_its_home": list(worker.wrote),
+            "simulated_power_w": dataclasses.asdict(drawn),
+        },
+        origins=runner.origins,
+    )
+    return WorkerSut(info, worker, wire)
+
+
+def _network(workload: NetworkWorkload) -> tuple[Network, conventions.Conventions]:
+    read = graph.read(workload.path)
+    require_sound(read, workload.dt_s)
+    how = conventions.PRESETS[workload.rule] if workload.rule else conventions.stated(read.nodes)
+    return graph.network(read), how
+
+
+def _started(
+    runner: Runner,
+    place: Place,
+    workload: NetworkWorkload,
+    network: Network,
+    how: conventions.Conventions,
+) -> Worker:
+    """Start the worker; it has read the network when it says that it is there."""
+    with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
+        plain = Path(folder) / "network.npz"
+        write_plain(network, how, workload.dt_s, plain)
+        arguments = {
+            "runner": runner.module,
+            "job": {
+                "nir": str(workload.path.resolve()),
+                "plain": str(plain),
+                "settings": dict(runner.settings),
+            },
+            "codec": workload.codec,
+            "codec_arguments": dict(workload.arguments),
+        }
+        program = Program(_ROUTINE, workload.task, workload.model, arguments)
+        packages = tuple(name.split(".")[0] for name in (runner.module, workload.codec))
+        return Worker(program, dataclasses.replace(place, packages=packages))

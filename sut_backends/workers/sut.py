@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SUT whose steps a worker does: one forwarder for every kind of step.
+
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC in the worker, by which counters
+of this computer are read as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rig.errors import LocalProtocolError, SutError
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
+from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
+from rig.stop import pause
+from sut_backends.uart.slots import Slots
+from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from sut_backends.workers.inside.search import THRESHOLDS_MAX
+from sut_backends.workers.process import Worker
+
+_LOAD_S = 20.0
+#: A burst: count, period, and multiples of the period after each pulse (docs/PROTOCOL.md section
+#: 4).
+_PULSES = 8
+_PERIOD_S = 0.002003
+_PATTERN = (1, 2, 1, 4)
+_REFUSED = 1
+_FAILED = 2
+
+
+class WorkerSut:
+    """A program in a worker, as a system under test; `info` says what it is."""
+
+    def __init__(self, info: SutInfo, worker: Worker, wire: ImaginedWire) -> None:
+        self._info = info
+        self._process = worker
+        self._wire = wire
+        self._slots = Slots(info.slots)
+        self._closed = False
+        self._apart_ns = round(2e9 * info.sync_hold_s)
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the processor and its program are."""
+        return self._info
+
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step with the program, in its own process."""
+        match step:
+            case Load():
+                return self._load(step.index, payloads[0])
+            case Idle():
+                return self._idle(step.duration_s)
+            case Sync():
+                return self._sync()
+            case Query():
+                return self._run(step)
+            case Solve():
+                return self._solve(step)
+            case Stream():
+                return self._stream(step, payloads)
+            case _:
+                raise LocalProtocolError(
+                    f"a program on a CPU cannot do a step of kind {step.kind!r}"
+                )
+
+    def _load(self, index: int, payload: bytes) -> Completion:
+        """Hand the payload to the process, which converts it to what its program wants, untimed."""
+        slot = self._slots.take(index)
+        _good(self._process.ask({"op": "load", "slot": slot}, payload, _LOAD_S))
+        self._slots.keep(slot, index)
+        return Completion(())
+
+    def _idle(self, duration_s: float) -> Completion:
+        """Wait; the process waits for its next request, the program and its data in memory."""
+        start = self._wire.pulse(IDLE)
+        pause(duration_s)
+        return Completion((start, self._wire.pulse(END)), iterations=0)
+
+    def _sync(self) -> Completion:
+        """Stamp a burst of marks, of which only simulated monitors see pulses."""
+        marks = []
+        for pulse in range(_PULSES):
+            marks.append(self._wire.pulse(SYNC))
+            pause(_PERIOD_S * _PATTERN[pulse % len(_PATTERN)])
+        return Completion(tuple(marks), iterations=0)
+
+    def _run(self, query: Query) -> Completion:
+        """Run each phase over the samples of the query, `repeat` times; of a batch all phases of
+        each sample, `repeat` rounds.
+        """
+        if not self._process.about["phases"]:
+            raise LocalProtocolError(
+                "this program searches, and has no phases to run",
+                try_next="[scenario.optimization]",
+            )
+        slots = [self._slots.find(index) for index in query.indices]
+        with self._wire.busy():
+            request = {"op": "run", "slots": slots, "repeat": query.repeat, "batch": query.batch}
+            told, output = _good(self._process.ask(request, b"", query.limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        return Completion(marks, output, iterations=query.repeat * len(slots))
+
+    def _solve(self, step: Solve) -> Completion:
+        """Search until the target is met or the time is over, as the program can: a sampler may
+        overrun its time-out.
+        """
+        if not self._info.solves:
+            raise LocalProtocolError(
+                "this program runs phases, and does not search", try_next="[scenario.single_stream]"
+            )
+        if len(step.thresholds) > THRESHOLDS_MAX:
+            raise LocalProtocolError(
+                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
+            )
+        order = {
+            "seed": step.seed,
+            "timeout_ns": round(1e9 * step.timeout_s),
+            "target": step.target,
+            "thresholds": step.thresholds,
+            "apart_ns": self._apart_ns,
+        }
+        request = {"op": "solve", "slot": self._slots.find(step.index), "order": order}
+        with self._wire.busy():
+            told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        return Completion(marks, output, iterations=1, known=tuple(told["known"]))
+
+    def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe
+        while it plays.
+
+        What was loaded before is gone then.
+        """
+        sizes_b = [len(window) for window in windows]
+        self._refuse_stream(step, sizes_b)
+        count = self._info.slots
+        self._slots = Slots(self._info.slots)
+        for slot, window in enumerate(windows[:count]):
+            _good(self._process.ask({"op": "load", "slot": slot}, window, _LOAD_S))
+        signal = {
+            "sizes_b": sizes_b,
+            "slots": count,
+            "hop": step.hop,
+            "window": step.window,
+            "sample_hz": step.sample_hz,
+            "apart_ns": self._apart_ns,
+        }
+        rest = (windows[number] for number in range(count, len(windows)))
+        limit_s = (len(windows) * step.hop + step.window) / step.sample_hz + step.limit_s
+        with self._wire.busy():
+            told, output = _good(
+                self._process.feed({"op": "stream", "signal": signal}, rest, limit_s)
+            )
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        answered = sum(mark.phase == DECIDED for mark in marks)
+        return Completion(marks, output, iterations=answered, faults=tuple(told["faults"]))
+
+    def _refuse_stream(self, step: Stream, sizes_b: Sequence[int]) -> None:
+        slots = self._info.slots
+        count = len(sizes_b)
+        if not self._info.streams:
+            raise LocalProtocolError(
+                "this program searches, and listens to no stream",
+                try_next="[scenario.optimization]",
+            )
+        if not count or 0 in sizes_b:
+            raise LocalProtocolError("a stream needs windows, of a byte or more each")
+        if step.preloaded and count > slots:
+            raise LocalProtocolError(
+                f"a preloaded stream of {count} windows, {slots} slots",
+                try_next="sut.cpu.slots, a shorter stream, a longer hop, or one that is not "
+                "preloaded",
+            )
+        if slots < 2 <= count:
+            raise LocalProtocolError(
+                "with one slot no window is taken in while another is played",
+                try_next="sut.cpu.slots = 2 or more",
+            )
+
+    def close(self) -> None:
+        """End the process; closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._process.close()
+            self._wire.close()
+
+
+def _good(answer: tuple[dict[str, Any], bytes]) -> tuple[dict[str, Any], bytes]:
+    if "error" in answer[0]:
+        refused = answer[0]["refused"]
+        raise SutError(
+            "the program refuses this" if refused else "the program failed",
+            code=_REFUSED if refused else _FAILED,
+            evidence=answer[0]["error"],
+        )
+    return answer
