@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig compare`: two sessions side by side."""
+"""`rig compare`: one model on several backends, or two sessions side by side."""
 
 from __future__ import annotations
 
@@ -11,28 +11,121 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from rig.api.backends.runs import Wanted
 from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison
 from rig.api.comparing.comparison import compare as compare_sessions
 from rig.api.comparing.provenance_changes import Change
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import open_session
+from rig.cli.compare_backends import of_model, of_sessions
 from rig.cli.labels import of_session, print_labels
+from rig.cli.options import sessions_option, set_option
 from rig.cli.terminal import Terminal, print_whole
 from rig.model.metric import Prominence
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_PLACE = click.Path(exists=True, path_type=Path)
 
 
 @click.command()
-@click.argument("first", type=_FOLDER)
-@click.argument("second", type=_FOLDER)
+@click.argument("places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE)
 @click.option("--all", "everything", is_flag=True, help="Show details and ordinary changes too.")
-def compare(first: Path, second: Path, everything: bool) -> None:
-    """Compare the metrics of two sessions, and how they came about.
+@click.option("--suts", metavar="A,B,...", default="", help="Backends that are to run MODEL.nir.")
+@click.option(
+    "--samples",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    help="Samples of each; 0: all.",
+)
+@click.option(
+    "--trials", type=click.IntRange(1), default=5, show_default=True, help="Trials of each session."
+)
+@click.option(
+    "--bench",
+    type=click.Path(path_type=Path),
+    help="Bench file with [sut.A], [sut.B], ..., monitor, scenario, task.",
+)
+@set_option
+@click.option(
+    "--inputs",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npy",
+    help="Inputs of a model that is no task's own.",
+)
+@click.option(
+    "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What each input is."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write table (csv, md), data (json) and picture (png, svg) there.",
+)
+@sessions_option
+def compare(
+    places: tuple[Path, ...],
+    everything: bool,
+    suts: str,
+    samples: int,
+    trials: int,
+    bench: Path | None,
+    overrides: tuple[str, ...],
+    inputs: Path | None,
+    labels: Path | None,
+    output: Path | None,
+    sessions: Path,
+) -> int:
+    """Compare one model on several backends, or sessions.
 
-    The uncertainty of a difference is given twice: as if the sessions had nothing in common, and as
-    if the instrument that both used had not changed at all.
+    MODEL.nir with --suts: a session on each backend, of the same samples; those that are there
+    already are used, one that was cut off goes on. A backend is a table [sut.NAME] of the bench
+    file, an example bench (mps2, cpu-asc), a kind (rig list), or FILE.toml. A backend that cannot
+    run is told why, and the others go on.
+
+    Two sessions: their metrics, and how they came about. Three or more, of one model: the table of
+    a model on several backends.
+
+    The exit code is 1 where a verdict is false or a backend did not run, 3 where none ran.
+    """
+    if suts:
+        wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
+        return of_model(wanted, _names(suts), sessions, output)
+    if len(places) == 2 and output is None:
+        two_sessions(*places, everything=everything)
+        return 0
+    if not places or any(not path.is_dir() for path in places):
+        raise click.UsageError("MODEL.nir --suts A,B,... or two or more session folders")
+    return of_sessions(places, output)
+
+
+def _names(suts: str) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in suts.split(",") if name.strip()))
+    if not names:
+        raise click.UsageError("--suts names no backend")
+    return names
+
+
+def _wanted(
+    places: Sequence[Path],
+    samples: int,
+    trials: int,
+    bench: Path | None,
+    overrides: tuple[str, ...],
+    inputs: Path | None,
+    labels: Path | None,
+) -> Wanted:
+    if len(places) != 1 or places[0].is_dir():
+        raise click.UsageError("--suts goes with one MODEL.nir")
+    files = {"inputs": inputs, "labels": labels}
+    given = {key: str(path.resolve()) for key, path in files.items() if path is not None}
+    return Wanted(places[0], samples, trials, bench, overrides, given)
+
+
+def two_sessions(first: Path, second: Path, *, everything: bool) -> None:
+    """Print how the metrics of two sessions differ: the uncertainty of a difference is given twice,
+    as if the sessions had nothing in common, and as if the instrument that both used had not
+    changed at all.
     """
     out = Terminal()
     found = compare_sessions(open_session(first), open_session(second))

@@ -29,7 +29,7 @@ COMMANDS = {
     "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
     "bundle": ("rig.cli.bundle:bundle", "Write what a helper from afar needs; no secrets in it"),
     "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
-    "compare": ("rig.cli.compare:compare", "Show how the metrics of two sessions differ, and why"),
+    "compare": ("rig.cli.compare:compare", "Compare one model on several backends, or sessions"),
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
     "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
     "docs": ("rig.cli.docs:docs", "List the pages of documentation, or say where one lies"),

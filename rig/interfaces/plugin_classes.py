@@ -12,6 +12,7 @@ checks all that are installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from rig.interfaces.console import Decoder
@@ -155,3 +156,13 @@ class Scans(Protocol):
 
     def scan(self) -> Sequence[FoundInstrument]:
         """Return the instruments that are attached; changes nothing on them."""
+
+
+@runtime_checkable
+class TakesModel(Protocol):
+    """Optional hook of a task's class with the settings `model` and `samples`: which NIR files are
+    models of it.
+    """
+
+    def takes(self, model: Path) -> bool:
+        """Return whether a NIR file is a model of this task; False for what is no NIR file."""

@@ -128,3 +128,15 @@ class Chooser(Protocol):
 
     def accepts(self, info: SutInfo) -> bool:
         """Return whether a device is for this task, by what it reports about itself."""
+
+
+@runtime_checkable
+class Dissected(Protocol):
+    """Optional hook of a task and its replica: the parts of an output, so that answers of several
+    devices are compared part by part (`rig compare`).
+    """
+
+    def parts(self, output: bytes) -> Mapping[str, Sequence[float]]:
+        """Return the parts of an output by name, such as spike counts and membranes; raise
+        RemoteProtocolError if it has another shape.
+        """

@@ -38,7 +38,7 @@ def stated(metric: MetricResult) -> Stated:
     same = metric.same_samples
     other = metric.other_samples
     widths = [width for width in (same.half_width, other.half_width) if width]
-    decimals = _decimals(min(widths, default=0.0) * factor, (value or 0.0) * factor)
+    decimals = digits(min(widths, default=0.0) * factor, (value or 0.0) * factor)
     error = metric.standard_error_over_samples
     return Stated(
         unit,
@@ -59,7 +59,7 @@ def ends(interval: IntervalResult, factor: float = 1.0) -> str:
         return f"± {_two_digits(interval.expanded_uncertainty * factor)}"
     width = interval.half_width
     known = [end * factor for end in (interval.low, interval.high) if end is not None]
-    decimals = _decimals((width or 0.0) * factor, max(map(abs, known), default=0.0))
+    decimals = digits((width or 0.0) * factor, max(map(abs, known), default=0.0))
     low, high = (
         None if end is None else f"{end * factor + 0.0:.{decimals}f}"
         for end in (interval.low, interval.high)
@@ -82,7 +82,7 @@ def _two_digits(size: float) -> str:
     return f"{rounded:.{max(min(1 - math.floor(math.log10(rounded)), _DECIMALS_MAX), 0)}f}"
 
 
-def _decimals(error: float, value: float) -> int:
+def digits(error: float, value: float) -> int:
     """Return how many decimals show two digits of an error, of four of a value without one."""
     if error:
         return max(min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS_MAX), 0)

@@ -125,6 +125,7 @@ class VirtualSut:
             details={
                 "clock_ppm": settings.clock_ppm,
                 "knows_thresholds": settings.solve.tells_ticks,
+                "answers": "the task's own",
             },
         )
         self._rest_until_ns(self._world.now_ns())

@@ -103,6 +103,15 @@ def read_model(path: Path) -> AscModel:
         ) from problem
 
 
+def has_format(path: Path) -> bool:
+    """Return whether a file says that it is a model of this format, sound or not."""
+    try:
+        about = nir.read(str(path), type_check=False).metadata
+    except Exception:  # nir and h5py raise whatever they stumble over
+        return False
+    return isinstance(about, dict) and about.get("format") == FORMAT
+
+
 def built(graph: Any) -> AscModel:
     """Turn a NIR graph into a model."""
     about = graph.metadata

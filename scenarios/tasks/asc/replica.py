@@ -32,6 +32,17 @@ def scored(label: str, output: bytes) -> Score:
     return Score(answer == label, label, answer)
 
 
+def parts(output: bytes) -> dict[str, list[float]]:
+    """Return spike counts and membranes of an output: its upper and lower halves."""
+    if len(output) != OUTPUT_B:
+        raise RemoteProtocolError(
+            f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex()
+        )
+    words = np.frombuffer(output, "<i4")
+    membranes = (words & 0xFFFF) - 0x8000
+    return {"spike counts": (words >> 16).tolist(), "membranes": membranes.tolist()}
+
+
 @dataclass(frozen=True, slots=True)
 class AscReplica:
     """Labels and recordings of the samples, from the catalogue; `holes` are samples that do not
@@ -92,6 +103,10 @@ class AscReplica:
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""
         return scored(self.entries[index].label, output)
+
+    def parts(self, output: bytes) -> dict[str, list[float]]:
+        """Return spike counts and membranes of an output."""
+        return parts(output)
 
     def provenance(self) -> dict[str, Any]:
         """Return what the session says."""

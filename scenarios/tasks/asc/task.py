@@ -30,9 +30,9 @@ from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, ope
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.model import RATE_HZ
-from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.nirfile import has_format, read_model
 from scenarios.tasks.asc.programs import network, programs
-from scenarios.tasks.asc.replica import AscReplica, scored
+from scenarios.tasks.asc.replica import AscReplica, parts, scored
 
 GENERATED = "generated"
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
@@ -105,6 +105,11 @@ class AscTask:
                 "or bench.toml"
             )
         return AscReplica.of(cls.name, cls.phases, facts, entries)
+
+    @staticmethod
+    def takes(model: Path) -> bool:
+        """Return whether a NIR file has the format of this task's models."""
+        return has_format(model)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> AscTask:
@@ -185,6 +190,10 @@ class AscTask:
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the lowest index."""
         return scored(CLASSES[self._samples[index].clip.label], output)
+
+    def parts(self, output: bytes) -> dict[str, list[float]]:
+        """Return spike counts and membranes of an output."""
+        return parts(output)
 
     def reference_output(self, index: int) -> bytes:
         """Return what a device must answer for sample `index`, by the integer model."""

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model on several backends, as plain data: for each its session, how its answers agree with
+the reference, and its main numbers with interval and origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rig.api.backends import agreement as agreeing
+from rig.api.backends.agreement import Agreement, Answers
+from rig.api.sessions.session import Session
+from rig.bench import config
+from rig.bench.parts import open_task
+from rig.check.replay import Replay
+from rig.errors import DataError, RigError
+from rig.interfaces.task import Task
+from rig.model.metric import Prominence, Statistic
+from rig.network.complexity import Complexity
+from rig.results import origins
+from rig.results.complexity import of_facts
+from rig.results.document import MetricResult, Results
+from rig.results.results import Context
+from rig.store.session_folder import BENCH, SessionFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A headline metric of a backend, with the 95 % intervals of its session: for the same samples
+    measured again, and for other samples; an end is None where there is none. `origin` is one of
+    the four labels, empty for what is neither a time nor an energy. `shown` names the interval
+    that stands in tables: of a share that for other samples, as all backends had the same ones.
+    """
+
+    metric: str
+    value: float | None
+    unit: str
+    higher_is_better: bool | None
+    same_samples: tuple[float | None, float | None]
+    other_samples: tuple[float | None, float | None]
+    shown: str
+    origin: str
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the interval that tables show."""
+        return self.other_samples if self.shown == "other samples" else self.same_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a backend gave no result."""
+
+    cause: str
+    evidence: str = ""
+    try_next: str = ""
+
+    @classmethod
+    def of(cls, error: RigError) -> Failure:
+        """Return what an error says."""
+        return cls(error.cause, error.evidence, error.try_next)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """A backend: its name in the comparison, its session, and what came of it.
+
+    `rule` is what the backend says of how it runs the network, where that is told: conventions that
+    differ explain answers that do. `failure` is there where it has no result; then the rest is
+    empty. `valid`: the session ended, and every trial is valid; `verdict`: the trials replicate;
+    `reason` says why they do not.
+    """
+
+    name: str
+    session: Path | None = None
+    sut: str = ""
+    kind: str = ""
+    monitor: str = ""
+    trials: int = 0
+    valid: bool = False
+    verdict: bool = False
+    reason: str = ""
+    labels: tuple[str, ...] = ()
+    rule: str = ""
+    agreement: Agreement | None = None
+    figures: tuple[Figure, ...] = ()
+    failure: Failure | None = None
+
+    def figure(self, metric: str) -> Figure | None:
+        """Return one of its figures."""
+        return next((one for one in self.figures if one.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """One model and one set of samples on several backends.
+
+    `reference` says whose answers the others are compared with. `complexity` is the network's,
+    counted without any device, where the sessions tell it. `notes` are what a reader must know.
+    """
+
+    model: str
+    task: str
+    scenario: str
+    samples: int
+    data: str
+    reference: str
+    rows: tuple[BackendRow, ...]
+    complexity: Complexity | None = None
+    notes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = field(default=())
+
+    @property
+    def main_metrics(self) -> tuple[str, ...]:
+        """Return the first metric of each unit: what a narrow table shows."""
+        first: dict[str, str] = {}
+        for name in self.metrics:
+            found = [one for row in self.rows if (one := row.figure(name)) is not None]
+            first.setdefault(found[0].unit, name)
+        return tuple(name for unit, name in first.items() if unit in ("1", "s", "J"))
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A backend to compare: its name, and its session or why there is none."""
+
+    name: str
+    session: Session | None
+    failure: Failure | None = None
+
+
+def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelComparison:
+    """Compare sessions of one model on the same samples; raises DataError where they are not that,
+    or none has results.
+
+    `task` gives the reference's answers; without one it is opened from the first session's bench
+    file, and where that cannot be, the first session is the reference.
+    """
+    sessions = [each.session for each in backends if each.session is not None]
+    if not sessions:
+        raise DataError(
+            "no backend has results",
+            evidence="; ".join(f"{each.name}: {each.failure.cause}" for each in backends
+                               if each.failure),
+        )  # fmt: skip
+    first = sessions[0].results
+    _refuse_others(sessions)
+    replica = _replica(sessions[0])
+    told = {each.name: agreeing.answers(each.session) for each in backends if each.session}
+    reference, name = _reference(sessions[0], told, task)
+    rows = tuple(
+        BackendRow(each.name, failure=each.failure)
+        if each.session is None
+        else _row(each.name, each.session, told[each.name], reference, replica)
+        for each in backends
+    )
+    facts = first.provenance.task
+    return ModelComparison(
+        model=facts.model,
+        task=first.task,
+        scenario=first.scenario,
+        samples=facts.samples,
+        data=", ".join(filter(None, (first.data.statement or first.data.source, facts.subset))),
+        reference=name,
+        rows=rows,
+        complexity=of_facts(first.provenance.stored),
+        notes=tuple(_notes(rows)),
+        metrics=tuple(dict.fromkeys(one.metric for row in rows for one in row.figures)),
+    )
+
+
+def _refuse_others(sessions: Sequence[Session]) -> None:
+    """Raise DataError for sessions of several models, or of several sets of samples."""
+    first = _about(sessions[0])
+    for session in sessions[1:]:
+        now = _about(session)
+        if differing := [key for key in first if now.get(key) != first[key]]:
+            key = differing[0]
+            raise DataError(
+                "these sessions are not of one model and one set of samples",
+                evidence=f"{key}: {now.get(key)!r:.80} in {session.path.name}, {first[key]!r:.80} "
+                f"in {sessions[0].path.name}",
+                try_next="rig compare A B, which shows what differs between two sessions",
+            )
+
+
+def _about(session: Session) -> dict[str, Any]:
+    results = session.results
+    facts = results.provenance.stored["task"]
+    wanted = ("name", "model", "model_sha256", "samples", "subset", "data", "file_list_sha256")
+    return {"scenario": results.scenario} | {key: facts.get(key) for key in wanted}
+
+
+def _replica(session: Session) -> Task | None:
+    """Return the session's task without its data, which knows the parts of an output."""
+    with suppress(RigError):
+        replay = Replay.of(Context.of(SessionFolder(session.path)))
+        return replay.task if replay is not None else None
+    return None
+
+
+def _reference(
+    first: Session, told: Mapping[str, Answers], task: Task | None
+) -> tuple[Answers, str]:
+    """Return the reference's answers, and whose they are."""
+    name, answered = next(iter(told.items()))
+    with suppress(RigError):
+        if task is None:
+            task, _ = open_task(config.load(first.path / BENCH))
+        own = agreeing.of_task(task, sorted({index for each in told.values() for index in each}))
+        if own is not None:
+            return own, f"the task's own answers, {first.results.provenance.task.model}"
+    return answered, f"the answers of {name}"
+
+
+def _row(
+    name: str, session: Session, told: Answers, reference: Answers, replica: Task | None
+) -> BackendRow:
+    results = session.results
+    sut = results.provenance.sut
+    return BackendRow(
+        name=name,
+        session=session.path,
+        sut=sut.name,
+        kind=sut.kind,
+        monitor=results.monitor,
+        trials=len(results.trials),
+        valid=session.valid,
+        verdict=bool(session.verdict),
+        reason=session.verdict.reason,
+        labels=tuple(label.text for label in results.labels),
+        rule=_rule(sut.details),
+        agreement=agreeing.agreement(told, reference, replica),
+        figures=tuple(_figures(results)),
+    )
+
+
+def _rule(details: Mapping[str, Any]) -> str:
+    """Return how a backend says that it runs the network: where its rule is another one than the
+    file's, why; else its arithmetic or program; empty where it says nothing.
+    """
+    if differs := details.get("rule differs"):
+        return f"differs: {differs}"
+    for key in ("answers", "arithmetic", "program"):
+        if isinstance(details.get(key), str):
+            return f"{key}: {details[key]}"
+    return "the file's rule" if "rule" in details else ""
+
+
+def _figures(results: Results) -> list[Figure]:
+    return [
+        _figure(name, metric, results)
+        for name, metric in results.metrics.items()
+        if metric.prominence is Prominence.HEADLINE
+    ]
+
+
+def _figure(name: str, metric: MetricResult, results: Results) -> Figure:
+    same, other = metric.same_samples, metric.other_samples
+    return Figure(
+        metric=name,
+        value=metric.value,
+        unit=metric.unit,
+        higher_is_better=metric.higher_is_better,
+        same_samples=(same.low, same.high),
+        other_samples=(other.low, other.high),
+        shown="other samples" if metric.statistic is Statistic.SHARE else "same samples",
+        origin=_origin(metric.unit, results),
+    )
+
+
+def _origin(unit: str, results: Results) -> str:
+    """Return which of the four labels a number has: times that of the device's times, powers and
+    energies that of its energies.
+    """
+    found = origins.of_facts(results.provenance.stored)
+    if unit == "s":
+        return str(found.time)
+    return str(found.energy or "") if unit in ("W", "J") else ""
+
+
+def _notes(rows: Sequence[BackendRow]) -> list[str]:
+    """Return what a reader must know before the numbers."""
+    found = []
+    for label in dict.fromkeys(label for row in rows for label in row.labels):
+        names = [row.name for row in rows if label in row.labels]
+        everyone = len(names) == sum(row.failure is None for row in rows)
+        found.append(f"{label}: {'all' if everyone else ', '.join(names)}")
+    for row in rows:
+        if row.failure is None and not row.valid:
+            found.append(f"{row.name}: a trial is invalid; its numbers are no results")
+        elif row.failure is None and not row.verdict:
+            found.append(f"{row.name}: verdict false, {row.reason}")
+    return found

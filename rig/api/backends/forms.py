@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison of backends as text: cells of a table, Markdown, CSV, JSON."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from rig.api.backends.agreement import Agreed, Agreement
+from rig.api.backends.comparison import BackendRow, Figure, ModelComparison
+from rig.network import complexity_text
+from rig.plain_text import visible
+from rig.results.stated import digits
+from rig.units import scale
+
+SCHEMA = "neurorig-backends-1"
+CAPTION = (
+    "decisions, outputs: samples on which every trial agrees with the reference; intervals of "
+    "95 %: of times and energies the same samples measured again, of shares other samples of this "
+    "kind"
+)
+
+
+def head(found: ModelComparison) -> list[str]:
+    """Return the heads of the table."""
+    parts = part_names(found)
+    return ["backend", "decisions", *parts, *found.main_metrics, "time", "energy", "rule"]
+
+
+def cells(row: BackendRow, found: ModelComparison) -> list[str]:
+    """Return a backend's line of the table; of one without a result its name and why."""
+    if row.failure is not None:
+        return [row.name, f"did not run: {row.failure.cause}"]
+    figures = [row.figure(name) for name in found.main_metrics]
+    return [
+        row.name,
+        _agreed(row.agreement.decisions if row.agreement else None),
+        *(_agreed(part_of(row.agreement, name)) for name in part_names(found)),
+        *(figure_text(one) if one else "-" for one in figures),
+        origin_of(row, "s"),
+        origin_of(row, "J"),
+        row.rule or "-",
+    ]
+
+
+def part_names(found: ModelComparison) -> list[str]:
+    """Return what of outputs was compared: their parts, or outputs as a whole."""
+    agreements = [row.agreement for row in found.rows if row.agreement is not None]
+    parts = dict.fromkeys(part.what for each in agreements for part in each.parts)
+    return list(parts) or ["outputs"]
+
+
+def part_of(agreement: Agreement | None, name: str) -> Agreed | None:
+    """Return the agreement of a part of the outputs, or of the outputs."""
+    if agreement is None:
+        return None
+    return next((one for one in (*agreement.parts, agreement.outputs) if one.what == name), None)
+
+
+def origin_of(row: BackendRow, unit: str) -> str:
+    """Return the origin of a backend's times or energies."""
+    return next((one.origin for one in row.figures if one.unit == unit and one.origin), "-")
+
+
+def figure_text(figure: Figure) -> str:
+    """Return a value with its interval: "2.513 ± 0.059 mJ", "0.83 (0.70 to 0.92)"."""
+    if figure.value is None:
+        return "-"
+    low, high = figure.interval
+    factor, unit = scale(figure.value, figure.unit)
+    value = figure.value * factor
+    if low is None or high is None:
+        return f"{value:.4g} {unit} (no interval)".replace("  ", " ")
+    half = (high - low) / 2 * factor
+    decimals = digits(half, value)
+    middle = abs(figure.value * 2 - low - high) * factor <= 1e-6 * half
+    if middle and figure.unit != "1":
+        return f"{value:.{decimals}f} ± {half:.{decimals}f} {unit}"
+    ends = " to ".join(f"{end * factor:.{decimals}f}" for end in (low, high))
+    return f"{value:.{decimals}f} ({ends}) {unit}".rstrip()
+
+
+def _agreed(agreed: Agreed | None) -> str:
+    if agreed is None:
+        return "-"
+    return f"{agreed.count} of {agreed.samples}" if agreed.told else "not told"
+
+
+def about(found: ModelComparison) -> list[str]:
+    """Return the lines above the table."""
+    lines = [
+        f"{found.model}; {found.task}, {found.scenario}, {found.samples} samples: {found.data}",
+        f"reference: {found.reference}",
+    ]
+    if found.complexity is not None:
+        lines.append(
+            f"complexity: {complexity_text.line(found.complexity)} "
+            f"({complexity_text.basis(found.complexity)})"
+        )
+    return lines
+
+
+def remarks(found: ModelComparison) -> list[str]:
+    """Return the lines below the table: what a reader must know, and where answers differ."""
+    lines = list(found.notes)
+    for row in found.rows:
+        if row.failure is not None:
+            lines.append(f"{row.name} did not run: {_why(row)}")
+        elif row.agreement is not None:
+            lines += [f"{row.name}: {each}" for each in _differences(row.agreement)]
+    return lines
+
+
+def _why(row: BackendRow) -> str:
+    assert row.failure is not None
+    parts = (row.failure.cause, row.failure.evidence, row.failure.try_next)
+    return "; ".join(filter(None, parts)).replace("\n", "; ")
+
+
+def _differences(found: Agreement) -> list[str]:
+    lines = []
+    if found.differing:
+        lines.append(f"decides otherwise on sample {'; '.join(found.differing)}")
+    for part in found.parts:
+        if part.told and part.count < part.samples and part.largest is not None:
+            lines.append(f"{part.what} differ by up to {part.largest:g}")
+    return lines
+
+
+def markdown(found: ModelComparison) -> str:
+    """Return the comparison as a page's section: lines, table, lines."""
+    heads = head(found)
+    rows = [cells(row, found) for row in found.rows]
+    table = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in rows:
+        filled = [*row, *[""] * (len(heads) - len(row))]
+        table.append(f"| {' | '.join(_cell(each) for each in filled)} |")
+    lines = [*about(found), "", *table, "", CAPTION + ".", ""]
+    lines += [f"* {_line(each)}" for each in remarks(found)]
+    return "\n".join(_line(each) if not each.startswith("|") else each for each in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")
+
+
+def _line(text: str) -> str:
+    return visible(text).replace("\n", " ")
+
+
+def csv_text(found: ModelComparison) -> str:
+    """Return the comparison as CSV: a line a backend, numbers in SI units, the network's complexity
+    behind them.
+    """
+    stream = io.StringIO()
+    names = ["decisions", "outputs", *(name for name in part_names(found) if name != "outputs")]
+    columns = ["backend", "sut", "kind", "monitor", "session", "failure", "trials", "samples"]
+    columns += ["valid", "verdict", "labels", "rule", "time_origin", "energy_origin"]
+    columns += [f"agree_{name.replace(' ', '_')}" for name in names]
+    for metric in found.metrics:
+        columns += [f"{metric}{end}" for end in ("", "_low", "_high", "_other_low", "_other_high")]
+    counted = dataclasses.asdict(found.complexity) if found.complexity else {}
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*columns, *(f"network_{key}" for key in counted)])
+    for row in found.rows:
+        writer.writerow(_csv_cells(row, found, names) + list(counted.values()))
+    return stream.getvalue()
+
+
+def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) -> list[Any]:
+    line: list[Any] = [row.name, row.sut, row.kind, row.monitor, row.session or ""]
+    line += [_why(row) if row.failure else "", row.trials or "", found.samples]
+    line += [row.valid, row.verdict, "; ".join(row.labels), row.rule]
+    line += [origin_of(row, "s"), origin_of(row, "J")]
+    agreement = row.agreement
+    for name in names:
+        part = (
+            agreement.decisions if agreement and name == "decisions" else part_of(agreement, name)
+        )
+        line.append(part.count if part and part.told else "")
+    for metric in found.metrics:
+        figure = row.figure(metric)
+        line += [figure.value, *figure.same_samples, *figure.other_samples] if figure else [""] * 5
+    return ["" if cell is None else cell for cell in line]
+
+
+def json_text(found: ModelComparison) -> str:
+    """Return the comparison as JSON, in SI units."""
+    tree = {"schema": SCHEMA, **dataclasses.asdict(found)}
+    return json.dumps(tree, indent=1, default=_plain, allow_nan=False) + "\n"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

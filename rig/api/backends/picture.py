@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison of backends as a picture: a line a backend, a panel for the agreement of decisions
+and one for each main metric, with intervals, coloured by where the number comes from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+
+from rig.api.backends.comparison import BackendRow, ModelComparison
+from rig.model.origin import Origin
+from rig.plain_text import visible
+from rig.report.style import BAD, FAINT, INK, SERIES, STYLE
+from rig.units import quantity
+
+_COLOURS = dict(zip(map(str, Origin), (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True))
+#: Also told apart without colours.
+_MARKERS = dict(zip(map(str, Origin), "osD^", strict=True))
+_ROW_IN = 0.34
+#: Values of which the largest is more than so many times the least stand on a logarithmic axis.
+_WIDE = 8.0
+Panel = list[tuple[float, float, float, str] | None]
+
+
+def write(found: ModelComparison, path: Path) -> None:
+    """Write the picture; the ending of the name says in which form (png, svg, pdf)."""
+    with (
+        matplotlib.style.context(["default", STYLE]),
+        matplotlib.rc_context({"svg.hashsalt": "neurorig-backends"}),
+    ):
+        drawing(found).savefig(
+            path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None
+        )
+
+
+def drawing(found: ModelComparison) -> Drawing:
+    """Return the picture."""
+    names = found.main_metrics
+    wide = 1.9 + 2.5 * (1 + len(names))
+    figure = Drawing(figsize=(wide, 1.55 + _ROW_IN * len(found.rows)), layout="constrained")
+    panels = figure.subplots(1, 1 + len(names), sharey=True, squeeze=False)[0]
+    _draw(panels[0], "decisions as the reference", "1", [_decided(row) for row in found.rows])
+    for axes, name in zip(panels[1:], names, strict=True):
+        unit = next(one.unit for row in found.rows if (one := row.figure(name)) is not None)
+        _draw(axes, visible(name), unit, [_value(row, name) for row in found.rows])
+    panels[0].set_yticks(range(len(found.rows)), [visible(row.name) for row in found.rows])
+    panels[0].set_ylim(len(found.rows) - 0.5, -0.5)
+    for place, row in enumerate(found.rows):
+        if row.failure is not None:
+            _no_result(panels[0], place, row)
+    figure.suptitle(visible(f"{found.model}: {found.samples} samples"), x=0.01, ha="left", size=10)
+    _legend(figure, panels, found)
+    return figure
+
+
+def _decided(row: BackendRow) -> tuple[float, float, float, str] | None:
+    if row.agreement is None:
+        return None
+    share = row.agreement.decisions.share
+    return (share.value, *share.interval(), "")
+
+
+def _value(row: BackendRow, name: str) -> tuple[float, float, float, str] | None:
+    figure = row.figure(name)
+    if figure is None or figure.value is None:
+        return None
+    low, high = (figure.value if end is None else end for end in figure.interval)
+    return figure.value, low, high, figure.origin
+
+
+def _draw(axes: Axes, title: str, unit: str, values: Panel) -> None:
+    axes.set_title(title, loc="left")
+    for place, value in enumerate(values):
+        if value is None:
+            continue
+        middle, low, high, origin = value
+        colour = _COLOURS.get(origin, INK)
+        # An interval that does not hold its value (it can be one for other samples) is drawn as is.
+        axes.hlines(place, low, high, color=colour, linewidth=1.6)
+        axes.plot(middle, place, _MARKERS.get(origin, "o"), color=colour, markersize=5)
+        if unit != "1":
+            axes.annotate(
+                quantity(middle, unit), (middle, place), xytext=(0, 5), ha="center",
+                textcoords="offset points", size=7, color=INK,
+            )  # fmt: skip
+    axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    axes.tick_params(axis="y", length=0)
+    if unit == "1":
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+        return
+    known = [value for value in values if value is not None]
+    ends = [end for value in known for end in value[:3]]
+    if known and min(ends) > 0 and max(ends) > _WIDE * min(ends):
+        axes.set_xscale("log")
+        axes.set_xlim(min(ends) / 2.5, max(ends) * 2.5)
+    else:
+        axes.set_xlim(left=min(0.0, *ends, 0.0), right=1.25 * max([*ends, 0.0]) or None)
+    axes.xaxis.set_major_formatter(lambda value, _: quantity(value, unit))
+    axes.xaxis.set_minor_formatter("")
+
+
+def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
+    assert row.failure is not None
+    text = visible(row.failure.cause).replace("\n", " ")
+    shown = text if len(text) <= 70 else text[:67] + "..."
+    axes.text(0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT, clip_on=False)
+
+
+def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None:
+    used = {one.origin for row in found.rows for one in row.figures if one.origin}
+    handles = [
+        Line2D([], [], color=_COLOURS[name], marker=_MARKERS[name], linewidth=1.6, label=name)
+        for name in _COLOURS
+        if name in used
+    ]
+    labels = dict.fromkeys(label for row in found.rows for label in row.labels)
+    figure.legend(handles=handles, loc="outside lower left", ncols=4)
+    bars = "bars: 95 %, of times and energies for the same samples, of shares for others"
+    figure.supxlabel(bars, size=7, x=0.99, ha="right", color=FAINT)
+    marked = visible(", ".join(labels))
+    panels[-1].set_title(marked, loc="right", color=BAD, size=8, y=1.09)

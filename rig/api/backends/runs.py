@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of a comparison: which bench each backend has, and what of it was run before."""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from rig.api.backends.comparison import Backend, Failure
+from rig.api.sessions.session import Session
+from rig.bench import config, examples, plugins
+from rig.bench.config import Config
+from rig.errors import ConfigError, RigError
+from rig.interfaces.plugin_classes import TakesModel
+from rig.interfaces.task import Task
+from rig.session import session
+from rig.store.events import Subscriber
+from rig.store.session_folder import BENCH, EVENTS
+
+#: The task of a model that no other task knows for its own.
+_ANY_MODEL = "network"
+_SCENARIO = {"single_stream": {"idle_s": 0.3}}
+_SIMULATED_MONITOR: dict[str, Any] = {"virtual": {"sample_hz": 200_000}}
+
+
+class UnknownBackend(ConfigError):
+    """No backend, example bench or bench file has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be compared: a model, how many samples (0: all), and what a bench file says.
+
+    `bench` may have a table [sut.NAME] for each backend, a monitor for these, a scenario, a task
+    and seeds; what it leaves out comes from the example benches. `overrides` are those of
+    `rig run --set`. `files` are further settings of the task, such as its inputs.
+    """
+
+    model: Path
+    samples: int = 0
+    trials: int = 5
+    bench: Path | None = None
+    overrides: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A backend's name, and the text of its bench, resolved."""
+
+    name: str
+    text: str
+    trials: int
+
+
+def plan(name: str, wanted: Wanted) -> Planned:
+    """Return the bench of a backend; raises ConfigError where there is none of this name.
+
+    `name` is that of a table [sut.NAME] in the bench file, else a bench file of its own, else an
+    example bench, else a kind of backend, as its example bench with simulated energy has it, else
+    the beginning of an example bench's name, before "-" and the task.
+    """
+    own = _tables(wanted.bench)
+    resolved = _of_own(name, own, wanted) or _of_file(name) or _of_example(name, wanted)
+    task_kind, task = _task(own, wanted)
+    scenario_kind, scenario = next(iter((own.get("scenario") or _SCENARIO).items()))
+    tree = tomllib.loads(resolved.toml())
+    tree["bench"] = {
+        **tree["bench"],
+        **own.get("bench", {}),
+        "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
+        "trials": wanted.trials,
+    }
+    tree["scenario"] = {scenario_kind: scenario}
+    tree["task"] = {task_kind: task}
+    tree["claim"] = {}
+    return Planned(name, _resolved(tree, wanted), wanted.trials)
+
+
+def _resolved(tree: dict[str, Any], wanted: Wanted) -> str:
+    """Return the whole text with all defaults, and with what the command line says."""
+    with tempfile.TemporaryDirectory(prefix="neurorig-compare-") as folder:
+        path = Path(folder) / BENCH
+        path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+        return config.load(path, wanted.overrides).toml()
+
+
+def _tables(bench: Path | None) -> dict[str, Any]:
+    if bench is None:
+        return {}
+    # As any bench file that cannot be read is refused.
+    try:
+        return config.tree_of(bench.read_text(encoding="utf-8"), str(bench))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"bench file {bench} cannot be read",
+            evidence=str(error),
+            try_next="the path of a bench file, or leave --bench out",
+        ) from error
+
+
+def _of_own(name: str, own: dict[str, Any], wanted: Wanted) -> Config | None:
+    """Return the bench of a backend that the bench file names, with its monitor."""
+    if wanted.bench is None or name not in own.get("sut", {}):
+        return None
+    tree: dict[str, Any] = {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
+    tree["sut"] = {name: own["sut"][name]}
+    if not tree.keys() & {"monitor", "rail"}:
+        tree["monitor"] = _SIMULATED_MONITOR
+    return _parsed(tree, wanted.bench.resolve().parent)
+
+
+def _of_file(name: str) -> Config | None:
+    return config.load(Path(name)) if name.endswith(".toml") else None
+
+
+def _of_example(name: str, wanted: Wanted) -> Config:
+    """Return an example bench: of this name, else one of this kind, of simulated energy first;
+    else the backend with its defaults.
+    """
+    task, _ = _task({}, wanted)
+    known = examples.examples()
+    named = [one for one in known if one.name == name]
+    of_kind = [one for one in known if one.sut == name]
+    of_kind.sort(key=lambda one: (one.task != task, "virtual" not in one.monitor, len(one.name)))
+    of_task = [one for one in known if one.name == f"{name}-{task}"]
+    if found := [*named, *of_kind, *of_task]:
+        return config.load(found[0].path)
+    kinds = plugins.names("sut")
+    if name not in kinds:
+        benches = ", ".join(one.name for one in known if one.task == task)
+        raise UnknownBackend(
+            f"no backend, example bench or bench file {name!r}",
+            path="--suts",
+            try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
+        )
+    return _parsed({"sut": {name: {}}, "monitor": _SIMULATED_MONITOR}, Path())
+
+
+def _parsed(tree: dict[str, Any], folder: Path) -> Config:
+    """Return a bench of these tables; scenario and task are replaced afterwards."""
+    whole = {"scenario": _SCENARIO, "task": {"null": {}}} | tree
+    return config.parsed(tomli_w.dumps(whole), folder)
+
+
+def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
+    """Return kind and settings of the task: the bench file's, else the one whose model it is."""
+    table = own.get("task") or {task_of(wanted.model): {}}
+    kind, settings = next(iter(table.items()))
+    settings = {**settings, **wanted.files, "model": str(wanted.model.resolve())}
+    if wanted.samples:
+        settings["samples"] = wanted.samples
+    return kind, settings
+
+
+def task_of(model: Path) -> str:
+    """Return the kind of the task whose model a NIR file is."""
+    for kind in plugins.names("task"):
+        try:
+            found = plugins.find("task", kind)
+        except RigError:
+            continue
+        if isinstance(found, TakesModel) and found.takes(model):
+            return kind
+    if _ANY_MODEL in plugins.names("task"):
+        return _ANY_MODEL
+    raise ConfigError(
+        f"{model} is the model of no task that is installed",
+        path="MODEL.nir",
+        try_next="--bench FILE with a [task.KIND] for it",
+    )
+
+
+def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
+    """Return the newest session of the very same bench, finished or cut off; None without one, or
+    where the task's model or data are other ones now.
+    """
+    facts = task.provenance() if task is not None else {}
+    for path in sorted((path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True):
+        found = Session(path)
+        try:
+            if (path / BENCH).read_text(encoding="utf-8") != planned.text:
+                continue
+            told = found.provenance["task"]
+            if all(told.get(key) == value for key, value in facts.items()):
+                return found
+        except (RigError, OSError, KeyError, AttributeError):
+            continue
+    return None
+
+
+def run(
+    planned: Planned, root: Path, task: Task | None, subscribers: Sequence[Subscriber] = ()
+) -> Backend:
+    """Return the backend's session: the one that is there, that one resumed, or a new one. Where
+    the backend cannot run, why; Ctrl-C passes.
+    """
+    try:
+        before = earlier(planned, root, task)
+        if before is not None and before.status == "success":
+            return Backend(planned.name, before)
+        if before is not None:
+            try:
+                return Backend(
+                    planned.name, Session(session.resume(before.path, subscribers).folder)
+                )
+            except ConfigError:
+                pass  # by another version of the rig, or on another device: a session of its own
+        return Backend(planned.name, Session(_new(planned, root, subscribers)))
+    except RigError as error:
+        return Backend(planned.name, None, Failure.of(error))
+
+
+def _new(planned: Planned, root: Path, subscribers: Sequence[Subscriber]) -> Path:
+    with tempfile.TemporaryDirectory(prefix="neurorig-compare-") as folder:
+        path = Path(folder) / BENCH
+        path.write_text(planned.text, encoding="utf-8")
+        with session.open_bench(path) as opened:
+            return opened.run(planned.trials, root, subscribers).folder

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model on several backends: the sessions that are run, the table, and the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from rig.api.backends import comparison, forms, picture, runs
+from rig.api.backends.comparison import Backend, Failure, ModelComparison
+from rig.api.backends.runs import Planned, UnknownBackend, Wanted
+from rig.api.sessions.session import open_session
+from rig.bench import config
+from rig.bench.parts import open_task
+from rig.cli.progress import RunProgress
+from rig.cli.terminal import Terminal, print_whole
+from rig.errors import RigError, storage_error
+from rig.interfaces.task import Task
+from rig.store.session_folder import write_text
+
+_OUT = Terminal()
+_PARTLY = 1
+
+
+def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | None) -> int:
+    """Run what is missing, print the comparison, write its files; return the exit code."""
+    planned = {name: _plan(name, wanted) for name in names}
+    benches = [each for each in planned.values() if isinstance(each, Planned)]
+    if not benches:
+        runs.plan(names[0], wanted)  # raises what it said
+    task = _task(benches[0])
+    backends = []
+    for number, (name, each) in enumerate(planned.items(), start=1):
+        _say(f"[bold]{escape(name)}[/], {number} of {len(planned)}")
+        backends.append(_run(each, root, task) if isinstance(each, Planned) else each)
+    return _told(comparison.compare(backends, task), output)
+
+
+def _plan(name: str, wanted: Wanted) -> Planned | Backend:
+    """Return a backend's bench, or why it has none; a name that is not known is a slip."""
+    try:
+        return runs.plan(name, wanted)
+    except UnknownBackend:
+        raise
+    except RigError as error:
+        return Backend(name, None, Failure.of(error))
+
+
+def of_sessions(places: Sequence[Path], output: Path | None) -> int:
+    """Print the comparison of sessions of one model; return the exit code."""
+    sessions = [open_session(path) for path in places]
+    backends = [Backend(_short(path), each) for path, each in zip(places, sessions, strict=True)]
+    if len({each.name for each in backends}) < len(backends):
+        backends = [
+            Backend(path.name, each.session) for path, each in zip(places, backends, strict=True)
+        ]
+    return _told(comparison.compare(backends), output)
+
+
+def _short(path: Path) -> str:
+    """Return the name of a session's bench, without the time in front."""
+    return path.name.partition("-")[2] or path.name
+
+
+def _task(planned: Planned) -> Task | None:
+    """Return the task with its data, which all backends share; None where it does not open: then
+    every session says why.
+    """
+    with suppress(RigError):
+        task, _ = open_task(config.parsed(planned.text, Path.cwd()))
+        return task
+    return None
+
+
+def _run(planned: Planned, root: Path, task: Task | None) -> Backend:
+    before = runs.earlier(planned, root, task)
+    if before is not None and before.status == "success":
+        _say(f"  is there: {escape(str(before.path))}")
+        return Backend(planned.name, before)
+    with RunProgress(_OUT) as progress:
+        backend = runs.run(planned, root, task, (progress,))
+    if backend.failure is not None:
+        _say_failure(backend.failure)
+    return backend
+
+
+def _say_failure(failure: Failure) -> None:
+    _say(f"  [red]did not run[/]: {escape(failure.cause)}")
+    for name, text in (("evidence", failure.evidence), ("try", failure.try_next)):
+        if text:
+            _say(f"  {name}: {escape(text)}")
+
+
+def _told(found: ModelComparison, output: Path | None) -> int:
+    for line in forms.about(found):
+        _say(escape(line))
+    heads = forms.head(found)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for number, name in enumerate(heads):
+        table.add_column(escape(name), justify="left" if number in (0, len(heads) - 1) else "right")
+    for row in found.rows:
+        if row.failure is None:
+            table.add_row(*map(escape, forms.cells(row, found)))
+        else:
+            table.add_row(escape(row.name), "[red]did not run[/]")
+    print_whole(_OUT, table)
+    _say(f"[dim]{escape(forms.CAPTION)}[/]")
+    for line in forms.remarks(found):
+        _say(escape(line))
+    if output is not None:
+        _write(found, output)
+    ok = all(row.failure is None and row.valid and row.verdict for row in found.rows)
+    return 0 if ok else _PARTLY
+
+
+def _write(found: ModelComparison, folder: Path) -> None:
+    texts = {"csv": forms.csv_text, "json": forms.json_text, "md": forms.markdown}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending, text in texts.items():
+            write_text(folder / f"comparison.{ending}", text(found))
+        for ending in ("png", "svg"):
+            picture.write(found, folder / f"comparison.{ending}")
+    except OSError as error:
+        raise storage_error(error, folder) from error
+    _say(f"written: {escape(str(folder))}/comparison.csv, .json, .md, .png, .svg")
+
+
+def _say(text: str) -> None:
+    _OUT.print(text, soft_wrap=True, highlight=False)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The complexity of a session's network, as its provenance states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from rig.network.complexity import Complexity
+
+#: The key in what provenance.json says of the task.
+KEY = "complexity"
+
+
+def of_facts(provenance: Mapping[str, Any]) -> Complexity | None:
+    """Return it from a provenance as far as it can be read; None where it is not there."""
+    task = provenance.get("task")
+    stated = task.get(KEY) if isinstance(task, Mapping) else None
+    if not isinstance(stated, Mapping):
+        return None
+    numbers = {field.name: stated.get(field.name) for field in fields(Complexity)}
+    if not all(isinstance(value, int | float) for value in numbers.values()):
+        return None
+    return Complexity(**numbers)  # type: ignore[arg-type]

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model on several backends, through the command: real sessions of few samples, once."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import shutil
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from rig.api.backends import agreement, comparison, forms, picture, runs
+from rig.api.backends.agreement import Answer
+from rig.api.backends.comparison import Backend, Failure, ModelComparison
+from rig.api.backends.runs import Planned, UnknownBackend, Wanted
+from rig.api.sessions.session import Session, open_session
+from rig.bench import plugins
+from rig.errors import ConfigError, DataError, DeviceNotFound
+from rig.store.events import Event, TrialFinished
+from tests.commands import rig
+from tests.conftest import ROOT
+
+MODEL = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
+BENCH = """
+[sut.virtual]
+clock_ppm = 60.0
+[sut.cpu]
+program = "nir"
+[scenario.single_stream]
+idle_s = 0.06
+warmup = 0
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """A comparison that was run, and the folder it was run in."""
+
+    folder: Path
+    words: tuple[str | Path, ...]
+    told: CompletedProcess[str]
+
+    @property
+    def sessions(self) -> list[Path]:
+        return sorted((self.folder / "sessions").iterdir())
+
+    def file(self, ending: str) -> Path:
+        return self.folder / "out" / f"comparison.{ending}"
+
+
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """The model on three backends; the second of the bench file runs it in floating point."""
+    folder = tmp_path_factory.mktemp("backends")
+    (folder / "compare.toml").write_text(BENCH)
+    words = ("compare", MODEL, "--suts", "virtual,posix,cpu,uart", "--bench", "compare.toml",
+             "--samples", "4", "--trials", "1", "--output", "out")  # fmt: skip
+    return Done(folder, words, rig(*words, cwd=folder))
+
+
+@pytest.fixture(scope="session")
+def found(done: Done) -> ModelComparison:
+    """The same comparison, made of its sessions."""
+    return comparison.compare([Backend(path.name, Session(path)) for path in done.sessions])
+
+
+def lines(done: Done) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader(io.StringIO(done.file("csv").read_text()))
+    return {row["backend"]: row for row in rows}
+
+
+def test_each_backend_that_runs_agrees_and_one_that_cannot_says_why(done: Done) -> None:
+    # One trial is no verdict, and there is no port.
+    assert done.told.returncode == 1, done.told.stdout + done.told.stderr
+    rows = lines(done)
+    assert [rows[name]["agree_outputs"] for name in ("virtual", "posix")] == ["4", "4"]
+    assert [rows[name]["agree_decisions"] for name in ("virtual", "posix", "cpu")] == ["4"] * 3
+    assert rows["uart"]["failure"].startswith("there is no port")
+    assert "uart did not run: there is no port" in done.told.stdout
+    assert len(done.sessions) == 3
+
+
+def test_a_program_of_another_arithmetic_does_not_agree_in_all(done: Done) -> None:
+    row = lines(done)["cpu"]
+    assert row["rule"] == "program: nir"
+    assert int(row["agree_membranes"]) < 4
+    assert int(row["agree_outputs"]) < 4
+    assert "cpu: membranes differ by up to" in done.told.stdout
+
+
+def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
+    rows = lines(done)
+    assert (rows["virtual"]["time_origin"], rows["virtual"]["energy_origin"]) == ("simulated",) * 2
+    # The processor is real, its energy is not.
+    assert (rows["cpu"]["time_origin"], rows["cpu"]["energy_origin"]) == ("measured", "simulated")
+    told = json.loads(done.file("json").read_text())
+    assert told["schema"] == forms.SCHEMA
+    for row in told["rows"][:3]:
+        for figure in row["figures"]:
+            low, high = figure["other_samples" if figure["unit"] == "1" else "same_samples"]
+            assert low <= figure["value"] <= high
+    assert "| virtual | 4 of 4 | 4 of 4 | 4 of 4 |" in done.file("md").read_text()
+
+
+def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:
+    before = {ending: done.file(ending).read_bytes() for ending in ("csv", "json", "md", "svg")}
+    sessions = done.sessions
+    told = rig(*done.words, cwd=done.folder)
+    assert told.returncode == 1
+    assert told.stdout.count("is there: ") == 3
+    assert done.sessions == sessions
+    assert before == {ending: done.file(ending).read_bytes() for ending in before}
+
+
+def test_sessions_of_one_model_give_the_same_table(done: Done) -> None:
+    told = rig("compare", *done.sessions, cwd=done.folder)
+    assert told.returncode == 1
+    own = [line.split()[1:] for line in done.told.stdout.splitlines() if " of 4 " in line]
+    assert [line.split()[1:] for line in told.stdout.splitlines() if " of 4 " in line] == own
+    assert rig("compare", *done.sessions[:2]).stdout.count("B less A") == 1
+
+
+def test_the_picture_has_a_line_for_each_backend_and_colours_for_origins(
+    found: ModelComparison, tmp_path: Path
+) -> None:
+    gone = comparison.BackendRow("gone", failure=Failure("no such board"))
+    drawn = picture.drawing(dataclasses.replace(found, rows=(*found.rows, gone)))
+    panels = drawn.get_axes()
+    assert [axes.get_title(loc="left") for axes in panels[1:]] == list(found.main_metrics)
+    assert len(panels[0].get_yticks()) == 4
+    legend = {text.get_text() for text in drawn.legends[0].get_texts()}
+    assert legend == {"measured", "simulated"}
+    assert "SIMULATED" in panels[-1].get_title(loc="right")
+    assert any("no such board" in text.get_text() for text in panels[0].texts)
+    picture.write(found, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+
+
+class Interrupted:
+    """A subscriber that is stopped by the user behind the first trial."""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialFinished):
+            raise KeyboardInterrupt
+
+
+def test_a_comparison_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    bench = tmp_path / "compare.toml"
+    bench.write_text(BENCH)
+    planned = runs.plan("virtual", Wanted(MODEL, samples=4, trials=2, bench=bench))
+    with pytest.raises(KeyboardInterrupt):
+        runs.run(planned, tmp_path, None, (Interrupted(),))
+    before = runs.earlier(planned, tmp_path, None)
+    assert before is not None
+    assert before.status == "abort"
+    backend = runs.run(planned, tmp_path, None)
+    assert backend.session is not None
+    assert backend.session.path == before.path
+    assert len(backend.session.results.trials) == 2
+
+    # Another model or other data under the same names is another session.
+    class Changed:
+        def provenance(self) -> dict[str, Any]:
+            return {"model_sha256": "another"}
+
+    assert runs.earlier(planned, tmp_path, Changed()) is None  # type: ignore[arg-type]
+
+
+def planned_for(sut: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Planned:
+    """A bench whose backend is another class; as if it were installed."""
+    find = plugins.find
+    monkeypatch.setattr(
+        plugins, "find", lambda section, kind: sut if section == "sut" else find(section, kind)
+    )
+    return runs.plan("virtual", Wanted(MODEL, samples=4, trials=1))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DeviceNotFound("rockpool is not installed", try_next="rig sdk install xylo"),
+        DataError("weight_0: 1001 neurons", evidence="the chip has 1000"),
+    ],
+)
+def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
+    error: DataError, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: ModelComparison
+) -> None:
+    class Refuses(plugins.find("sut", "virtual")):  # type: ignore[misc]
+        @classmethod
+        def open(cls, settings: object, context: object) -> object:
+            raise error
+
+    planned = planned_for(Refuses, monkeypatch, tmp_path)
+    backend = runs.run(planned, tmp_path, None)
+    assert backend.failure == Failure(error.cause, error.evidence, error.try_next)
+    with pytest.raises(DataError, match="no backend has results"):
+        comparison.compare([backend])
+    row = comparison.BackendRow("xylo", failure=backend.failure)
+    shown = dataclasses.replace(found, rows=(*found.rows, row))
+    assert f"| xylo | did not run: {error.cause} |" in forms.markdown(shown)
+    assert any(error.cause in line for line in forms.remarks(shown))
+
+
+def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
+    with pytest.raises(UnknownBackend, match="no backend, example bench or bench file 'xylofon'"):
+        runs.plan("xylofon", Wanted(MODEL))
+    assert rig("compare", MODEL, "--suts", "xylofon", cwd=done.folder).returncode == 2
+    assert rig("compare", MODEL, cwd=done.folder).returncode == 2
+
+
+def test_a_model_of_no_task_is_said(tmp_path: Path) -> None:
+    other = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward.nir"
+    if "network" in plugins.names("task"):
+        assert runs.task_of(other) == "network"
+    else:
+        with pytest.raises(ConfigError, match="model of no task"):
+            runs.task_of(other)
+    assert runs.task_of(MODEL) == "asc"
+
+
+def test_one_changed_answer_is_found(done: Done) -> None:
+    session = open_session(done.sessions[0])
+    theirs = agreement.answers(session)
+    assert sorted(theirs) == [0, 1, 2, 3]
+    assert agreement.agreement(theirs, theirs, None).decisions.count == 4
+    spoilt = {index: list(each) for index, each in theirs.items()}
+    output = bytearray(spoilt[2][0].output)
+    output[0] ^= 1
+    spoilt[2] = [Answer(spoilt[2][0].decision, bytes(output))]
+    spoilt[3] = [*spoilt[3], Answer("tram, once", spoilt[3][0].output)]
+    told = agreement.agreement(spoilt, theirs, None)
+    assert (told.decisions.count, told.outputs.count) == (3, 3)
+    assert told.differing == (
+        f"3: {theirs[3][0].decision} or tram, once, not {theirs[3][0].decision}",
+    )
+    with pytest.raises(DataError, match="no sample in common"):
+        agreement.agreement(theirs, {9: theirs[0]}, None)
+
+
+def test_sessions_of_other_samples_are_refused(done: Done, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(done.sessions[0], copy)
+    path = copy / "results.json"
+    path.write_text(path.read_text().replace("4 of 120, class-balanced", "4 of 120, others"))
+    with pytest.raises(DataError, match="not of one model and one set of samples"):
+        comparison.compare([Backend("a", Session(done.sessions[1])), Backend("b", Session(copy))])
