@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig sdk`: environments of vendors' SDKs, made and looked at."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from rig.cli.terminal import Terminal
+from rig.plain_text import visible
+from sut_backends.sdk.doctor import Diagnosis, examine
+from sut_backends.sdk.install import install as install_sdk
+from sut_backends.sdk.kinds import SdkKind, kinds, named
+
+_OUT = Terminal()
+
+
+@click.group()
+def sdk() -> None:
+    """Install vendors' SDKs into environments of their own; see what is there."""
+
+
+@sdk.command()
+@click.argument("kind")
+@click.option("--python", default="", help="Python to make the environment of.")
+def install(kind: str, python: str) -> None:
+    """Make the environment of an SDK from its pinned list, and try it."""
+    chosen = named(kind)
+    install_sdk(chosen, python, lambda text: _OUT.print(escape(text), highlight=False))
+    found = examine(chosen)
+    _print([(chosen, found)])
+    sys.exit(0 if found.ok else 3)
+
+
+@sdk.command()
+@click.argument("kind", required=False)
+@click.option("--python", default="", help="Look at this Python, not at the SDK's environment.")
+def doctor(kind: str | None, python: str) -> None:
+    """Say which SDKs are there, of which versions, and what they cannot do."""
+    chosen = [named(kind)] if kind else list(kinds().values())
+    found = [(one, examine(one, python)) for one in chosen]
+    _print(found)
+    sys.exit(0 if all(diagnosis.ok for _, diagnosis in found) else 3)
+
+
+def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for head in ("SDK", "backend", "Python", "state"):
+        table.add_column(head)
+    for sdk_kind, diagnosis in found:
+        state = "\n".join(diagnosis.problems) or "imports, versions as pinned"
+        colour = "green" if diagnosis.ok else "yellow"
+        table.add_row(
+            escape(sdk_kind.title),
+            escape(f"[sut.{sdk_kind.kind}]"),
+            escape(diagnosis.python or f"wants {sdk_kind.python}"),
+            f"[{colour}]{escape(visible(state))}[/]",
+        )
+    _OUT.print(table)
+    for sdk_kind, diagnosis in found:
+        for sentence in sdk_kind.cannot:
+            _OUT.print(escape(f"{sdk_kind.kind}: {sentence}"), soft_wrap=True, highlight=False)
+        if diagnosis.wrote:
+            wrote = ", ".join(diagnosis.wrote)
+            said = f"{sdk_kind.kind}: at import it wrote {wrote} into the folder that it was given"
+            _OUT.print(escape(visible(said)), soft_wrap=True, highlight=False)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A look at the environment of an SDK: is it there, of which versions, does it import."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from rig.errors import RigError
+from rig.interfaces.cpu_program import Program
+from sut_backends.sdk.kinds import SdkKind
+from sut_backends.workers.environments import installed
+from sut_backends.workers.process import Place, Worker
+
+_ENTRY = "sut_backends.workers.inside.imports:tried"
+_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The state of an SDK: its interpreter and that one's version, what is wrong in sentences (none
+    where all is well), and what it wrote into its own home folder when it was imported.
+    """
+
+    kind: str
+    interpreter: str
+    python: str
+    problems: tuple[str, ...]
+    wrote: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Return whether nothing is wrong."""
+        return not self.problems
+
+
+def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
+    """Return the state of an SDK under an interpreter, its own environment's where none is named.
+
+    Its packages are imported in an isolated worker, for two minutes at most.
+    """
+    path = interpreter or str(installed(sdk.kind))
+    if not Path(path).exists():
+        return Diagnosis(sdk.kind, "", "", ("not installed",))
+    packages = [*(wanted.name for wanted in sdk.requirements), *sdk.never]
+    program = Program(_ENTRY, "", "", {"packages": packages, "imports": list(sdk.imports)})
+    try:
+        with closing(Worker(program, Place(path, start_s=_LIMIT_S, isolated=True))) as worker:
+            about = worker.about
+            wrote = worker.wrote
+    except RigError as error:
+        said = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        return Diagnosis(sdk.kind, path, "", (said,))
+    details = about["details"]
+    problems = _problems(sdk, details["versions"], details["imports"])
+    python = about["python"]
+    if python.split()[-1] not in sdk.python:
+        problems = [f"{python} is not {sdk.python}", *problems]
+    return Diagnosis(sdk.kind, path, python, tuple(problems), wrote)
+
+
+def _problems(sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]) -> list[str]:
+    found = []
+    for wanted in sdk.requirements:
+        version = versions.get(wanted.name)
+        if version is None:
+            found.append(f"{canonicalize_name(wanted.name)} is missing")
+        elif version not in wanted.specifier:
+            found.append(f"{wanted.name} {version} is there, tried with {wanted.specifier}")
+    found += [f"{name} must not be there" for name in sdk.never if name in versions]
+    found += [f"import {name}: {error}" for name, error in imports.items() if error]
+    return found

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SDKs that a backend's worker may need: beside its code, `sdk.toml` and `requirements.txt`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from rig.errors import ConfigError
+
+#: The pinned packages, beside sdk.toml.
+REQUIREMENTS = "requirements.txt"
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+@dataclass(frozen=True, slots=True)
+class SdkKind:
+    """An SDK: the backend's folder, its name, which Pythons it runs under, its pinned packages,
+    what is imported to try it, packages that must not be there, and what its environment cannot do.
+    """
+
+    folder: Traversable
+    title: str
+    python: SpecifierSet
+    requirements: tuple[Requirement, ...]
+    imports: tuple[str, ...]
+    never: tuple[str, ...]
+    cannot: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """Return the backend's kind."""
+        return self.folder.name
+
+
+def kinds() -> dict[str, SdkKind]:
+    """Return the SDKs of all backends, by their kind."""
+    folders = sorted(files("sut_backends").iterdir(), key=lambda folder: folder.name)
+    return {folder.name: read(folder) for folder in folders if (folder / "sdk.toml").is_file()}
+
+
+def named(kind: str) -> SdkKind:
+    """Return the SDK of a kind; ConfigError where there is none."""
+    every = kinds()
+    if kind not in every:
+        raise ConfigError(
+            f"there is no SDK {kind!r}", try_next=f"one of {', '.join(every) or 'none'}"
+        )
+    return every[kind]
+
+
+def read(folder: Traversable) -> SdkKind:
+    """Return the SDK that a backend's folder describes."""
+    sheet = tomllib.loads((folder / "sdk.toml").read_text(encoding="utf-8"))
+    lines = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()
+    wanted = [_COMMENT.sub("", line).strip() for line in lines]
+    return SdkKind(
+        folder=folder,
+        title=sheet["title"],
+        python=SpecifierSet(sheet["python"]),
+        requirements=tuple(Requirement(line) for line in wanted if line),
+        imports=tuple(sheet.get("imports", ())),
+        never=tuple(sheet.get("never", ())),
+        cannot=tuple(sheet.get("cannot", ())),
+    )
