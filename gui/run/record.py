@@ -18,6 +18,7 @@ from rig.kinds import registry as kinds
 from rig.live.running import RunningMetric, RunningSession
 from rig.model.metric import Prominence
 from rig.results import labels
+from rig.store import provenance_file
 from rig.store.events import (
     Event,
     Opened,
@@ -208,7 +209,7 @@ class RunRecord:
 
     def _begin(self, folder: Path, trials: int, queries: int, about: dict[str, Any]) -> None:
         stage = Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING
-        self._phases = tuple(about["task"]["phases"])
+        self._phases = provenance_file.from_json(about).task.phases
         self._set(
             stage=stage,
             folder=folder,

@@ -95,7 +95,7 @@ def open_subject(
         session = open_session(path)
         folder = SessionFolder(path)
         trials = tuple(folder.trials())
-        rails = tuple(session.provenance["monitors"])
+        rails = session.rails
         if not trials:
             raise DataError(
                 f"{path} has no trials",

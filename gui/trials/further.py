@@ -98,7 +98,7 @@ def _of_row(place: int) -> Callable[[comparison.Compared], str]:
 
 def _facts(view: SessionTrials) -> str:
     """Return what the gaps mean, and what the task states of its data and targets."""
-    facts = view.results.provenance.stored["task"]
+    facts = view.results.provenance.task.stored
     told = [
         f"{name.replace('_', ' ')}: {value}"
         for name, value in facts.items()
@@ -112,7 +112,7 @@ def _records(view: SessionTrials) -> list[tuple[str, QWidget]]:
     provenance of their targets.
     """
     pages = []
-    for name, rows in view.results.provenance.stored["task"].items():
+    for name, rows in view.results.provenance.task.stored.items():
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
             heads = list(dict.fromkeys(head for row in rows for head in row))
             columns = [Column(head.replace("_", " "), _of_record(head)) for head in heads]

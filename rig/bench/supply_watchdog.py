@@ -15,9 +15,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from rig import typed
 from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.errors import BenchError, RigError
@@ -27,6 +29,16 @@ _RELEASED = "released\n"
 #: A killed process's ports are free at once, a USB instrument may need to be found again.
 _TRIES = 10
 _PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What the process is to do when the rig is gone: the bench file, and which rails have a
+    supply.
+    """
+
+    bench: str
+    rails: tuple[str, ...]
 
 
 class SupplyWatchdog:
@@ -55,7 +67,7 @@ class SupplyWatchdog:
             raise BenchError(
                 "no process can be started to watch over the supply", evidence=str(error)
             ) from error
-        self._say(json.dumps({"bench": resolved.toml(), "rails": list(rails)}) + "\n")
+        self._say(json.dumps(typed.to_json(_Order(resolved.toml(), tuple(rails)))) + "\n")
 
     def __enter__(self) -> SupplyWatchdog:
         return self
@@ -111,7 +123,7 @@ def main() -> int:
     first = sys.stdin.readline()
     if not first or sys.stdin.read().endswith(_RELEASED):
         return 0
-    task = json.loads(first)
-    problems = switch_off(task["bench"], task["rails"])
+    order = typed.from_json(_Order, json.loads(first), "the order")
+    problems = switch_off(order.bench, order.rails)
     sys.stderr.write("".join(f"{problem}\n" for problem in problems))
     return 1 if problems else 0

@@ -38,7 +38,7 @@ class Replay:
         Raises DataError where the session contradicts itself.
         """
         choice = context.config.task
-        facts: Mapping[str, Any] = context.provenance.stored["task"]
+        facts: Mapping[str, Any] = context.provenance.task.stored
         kind = plugins.find("task", choice.kind)
         if not isinstance(kind, Replicated):
             return None

@@ -249,14 +249,12 @@ def _configure(content: dict[str, Any], recording: _Recording) -> None:
             f"{recording.name} has samples of an unknown form",
             evidence=f"{form}, format version {version}",
         )
-    try:
-        recording.rate_hz = float(content["sampling_frequency"])
-    except (KeyError, TypeError, ValueError):
-        recording.rate_hz = math.nan
+    said = content.get("sampling_frequency")
+    recording.rate_hz = float(said) if isinstance(said, int | float) else math.nan
     if not 0 < recording.rate_hz < math.inf:
         raise DataError(
             f"{recording.name} has no sampling rate",
-            evidence=repr(content.get("sampling_frequency")),
+            evidence=repr(said),
         )
     recording.is_raw = form == "raw"
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import DataError
 from rig.importers.digital_levels import UNKNOWN
 
@@ -62,18 +63,37 @@ class Calibration:
     serial: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """Offsets and gains in a calibration block, by range."""
+
+    offset: tuple[float, ...]
+    gain: tuple[float, ...]
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A calibration block, as far as it is needed."""
+
+    current: _Factors
+    voltage: _Factors
+    serial_number: Any
+    more: dict[str, Any] = typed.rest()
+
+
 def calibration(text: bytes) -> Calibration:
     """Return what a calibration block says; raises DataError for another form, and for the gains of
     1 that stand for none.
     """
     try:
-        content = json.loads(text)
-        current = [_numbers(content["current"][name], _RANGES) for name in ("offset", "gain")]
-        voltage = [_numbers(content["voltage"][name], 2) for name in ("offset", "gain")]
-        serial = str(content["serial_number"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        told = typed.from_json(_Block, json.loads(text), "the calibration")
+        current = [_numbers(row, _RANGES) for row in (told.current.offset, told.current.gain)]
+        voltage = [_numbers(row, 2) for row in (told.voltage.offset, told.voltage.gain)]
+    except (ValueError, DataError, RecursionError) as error:
+        evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise DataError(
-            "the calibration of the recording cannot be read", evidence=repr(error)
+            "the calibration of the recording cannot be read", evidence=evidence
         ) from error
     if np.all(current[1] == 1) and np.all(voltage[1] == 1):
         raise DataError(
@@ -82,7 +102,7 @@ def calibration(text: bytes) -> Calibration:
             try_next="a recording with the instrument's calibration in it",
         )
     ranges = [np.append(numbers, np.array([0, np.nan], dtype=np.float32)) for numbers in current]
-    return Calibration(ranges[0], ranges[1], voltage[0], voltage[1], serial)
+    return Calibration(ranges[0], ranges[1], voltage[0], voltage[1], str(told.serial_number))
 
 
 def _numbers(values: Any, least: int) -> NDArray[np.float32]:

@@ -6,11 +6,11 @@ How: docs/MEASURE.md.
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import cattrs
-
+from rig import typed
 from rig.errors import ConfigError, DataError
 from rig.importers import csv_table, jls1, jls2, jls2_view, ppk2
 from rig.importers.jls1_container import MAGIC as JLS_1
@@ -21,7 +21,6 @@ from rig.settings.check import checked
 from rig.store.session_folder import PROVENANCE, read_json
 from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading
-from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 
@@ -85,16 +84,30 @@ def accuracy_beside(path: Path) -> Accuracy | None:
     session = next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
     if session is None:
         return None
-    content = read_json(session / PROVENANCE)
-    try:
-        monitors = content["monitors"] if "monitors" in content else {"": content["monitor"]}
-        rail = folder.name if folder.name in monitors else ""
-        return accuracy.from_json(monitors[rail]["accuracy"]) if rail in monitors else None
-    except (KeyError, TypeError, cattrs.BaseValidationError) as error:
-        raise DataError(
-            f"{session / PROVENANCE} says nothing of the accuracy of this trace",
-            evidence=repr(error),
-        ) from error
+    place = session / PROVENANCE
+    told = typed.from_json(_Monitors, read_json(place), str(place))
+    monitors = told.monitors or ({"": told.monitor} if told.monitor else {})
+    if told.monitors is None and told.monitor is None:
+        raise DataError(f"{place} says nothing of the accuracy of this trace")
+    monitor = monitors.get(folder.name) or monitors.get("")
+    return monitor.accuracy if monitor else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Monitor:
+    """What the provenance of a session says of a monitor, as far as it is needed here."""
+
+    accuracy: Accuracy
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Monitors:
+    """The monitors of a session, by rail; those of before there were rails have one."""
+
+    monitors: dict[str, _Monitor] | None = None
+    monitor: _Monitor | None = None
+    more: dict[str, Any] = typed.rest()
 
 
 def _converted(path: Path, scratch: Path, options: Options) -> Opened:

@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -22,6 +23,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
@@ -154,6 +156,23 @@ def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
         return {}
 
 
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """What the application says of the samples, as far as it is needed."""
+
+    samplesPerSecond: float  # noqa: N815, as the file has it
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The file's description of itself, as far as it is needed."""
+
+    formatVersion: Any  # noqa: N815, as the file has it
+    metadata: _Metadata
+    more: dict[str, Any] = typed.rest()
+
+
 def _rate_hz(archive: ZipFile, path: Path) -> float:
     if archive.getinfo(_ABOUT).file_size > _ABOUT_B:
         raise DataError(
@@ -163,19 +182,19 @@ def _rate_hz(archive: ZipFile, path: Path) -> float:
     with _intact(path):
         text = archive.read(_ABOUT)
     try:
-        content: dict[str, Any] = json.loads(text)
-        version = content["formatVersion"]
-        rate_hz = float(content["metadata"]["samplesPerSecond"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        about = typed.from_json(_About, json.loads(text), _ABOUT)
+    except (ValueError, DataError, RecursionError) as error:
         hint = "--rate HZ, if you know it"
+        evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise DataError(
-            f"{path.name} does not say its sampling rate", evidence=repr(error), try_next=hint
+            f"{path.name} does not say its sampling rate", evidence=evidence, try_next=hint
         ) from error
-    if version != 2:
+    if about.formatVersion != 2:
         raise DataError(
-            f"{path.name} is of format version {version!r}", evidence="only version 2 is known"
+            f"{path.name} is of format version {about.formatVersion!r}",
+            evidence="only version 2 is known",
         )
-    return rate_hz
+    return float(about.metadata.samplesPerSecond)
 
 
 def _rows(archive: ZipFile, path: Path, notes: list[str]) -> Iterator[NDArray[Any]]:

@@ -223,7 +223,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
             (about.sut.simulated, about.sut.origins),
             [(info.simulated, info.origin) for info in about.monitors.values()],
         ),
-        data=labels.statement(about.stored["task"]),
+        data=labels.statement(about.task.stored),
         samples=SampleCounts(
             tuple(len(trial.measured.samples) for trial in trials),
             tuple(f"trial-{trial.number}/samples.jsonl" for trial in trials),

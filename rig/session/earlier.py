@@ -18,7 +18,7 @@ from rig.errors import RigError
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration
 from rig.session.planned_trial import Row
-from rig.store import completion_lines
+from rig.store import completion_lines, provenance_file
 from rig.store.session_folder import BENCH, COMPLETIONS, SessionFolder
 
 #: So many sessions are looked at, and so many steps of one: a trial may have a million.
@@ -70,7 +70,7 @@ def _alike(one: Config, other: Config) -> bool:
 
 
 def _seconds(folder: SessionFolder) -> dict[str, float]:
-    tick_hz = float(folder.provenance()["sut"]["tick_hz"])
+    tick_hz = provenance_file.read(folder).sut.tick_hz
     found: dict[str, list[float]] = {}
     with (folder.trial(1) / COMPLETIONS).open(encoding="utf-8") as lines:
         for line in islice(lines, _STEPS):

@@ -30,7 +30,7 @@ from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
 from rig.stop import Stop
-from rig.store import provenance, session_folder
+from rig.store import provenance, provenance_file, session_folder
 from rig.store.events import (
     Event,
     SessionFinished,
@@ -39,7 +39,6 @@ from rig.store.events import (
     Subscriber,
     TrialKept,
 )
-from rig.store.provenance_file import from_json
 from rig.store.session_folder import RESULTS, SessionFolder
 from rig.store.writer import Store
 
@@ -164,7 +163,8 @@ def resume(
         bench.context.stop.heard(),
     ):
         now, queries = _prepared(bench, bench.config.toml())
-        if differences := provenance.changed(folder.provenance(), now):
+        before = provenance_file.read(folder)
+        if differences := provenance_file.changed(before, provenance_file.from_json(now)):
             raise ConfigError(
                 f"the bench is not what it was when {path} began",
                 evidence="; ".join(differences),
@@ -204,7 +204,7 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     queries = [step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured]
     about = _provenance(bench, bench_toml, kinds.own_phases(queries))
     # What a plug-in says of itself in another form than is due is refused before anything is done.
-    phases = from_json(about).task.phases
+    phases = provenance_file.from_json(about).task.phases
     refuse_claim(bench.config, bench.scenario, bench.task, phases)
     return about, len(queries)
 
@@ -278,13 +278,18 @@ def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dic
     )
     # The window of a batch holds all phases of all its samples, and shows none of them apart.
     phases = list(own_phases) or phases
+    names = (
+        {"names": [bench.task.workload(index) for index in range(len(bench.task))]}
+        if isinstance(bench.task, Optimized)
+        else {}
+    )
     task = {
         "name": bench.task.name,
         "phases": phases,
         "samples": len(bench.task),
-    } | bench.task.provenance()
-    if isinstance(bench.task, Optimized):
-        task["names"] = [bench.task.workload(index) for index in range(len(bench.task))]
+        **bench.task.provenance(),
+        **names,
+    }
     none = bench.config.no_monitor
     clock = (
         {}

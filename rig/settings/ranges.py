@@ -31,24 +31,25 @@ class Range:
     @classmethod
     def of(cls, metadata: Iterable[Any]) -> Range:
         """Return the range that a field's metadata declare."""
-        found: dict[str, Any] = {"besides": ()}
+        found: dict[str, Any] = {}
+        besides: list[Or] = []
         for word in metadata:
             match word:
                 case Ge(low):
-                    found["low"] = low
+                    found |= {"low": low}
                 case Gt(low):
                     found |= {"low": low, "low_open": True}
                 case Le(high):
-                    found["high"] = high
+                    found |= {"high": high}
                 case Lt(high):
                     found |= {"high": high, "high_open": True}
                 case MultipleOf(step):
-                    found["multiple_of"] = step
+                    found |= {"multiple_of": step}
                 case Or():
-                    found["besides"] += (word,)
+                    besides.append(word)
                 case Why(reason):
-                    found["why"] = reason
-        return cls(**found)
+                    found |= {"why": reason}
+        return cls(**found, besides=tuple(besides))
 
     @classmethod
     def of_length(cls, metadata: Iterable[Any]) -> Range:
@@ -57,9 +58,9 @@ class Range:
         for word in metadata:
             match word:
                 case MinLen(least):
-                    found["low"] = least
+                    found |= {"low": least}
                 case MaxLen(most):
-                    found["high"] = most
+                    found |= {"high": most}
         return cls(**found)
 
     @property

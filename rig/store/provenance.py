@@ -15,11 +15,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
-#: What must be the same for a session to go on.
-_OF_BENCH = ("neurorig", "revision", "bench_sha256", "task")
-_OF_SUT = ("name", "kind", "model", "firmware", "tick_hz")
-_OF_MONITOR = ("name", "kind", "serial", "sample_hz", "edge_hz")
-
 
 def collect(bench_toml: str) -> dict[str, Any]:
     """Return versions of the rig and what it runs on, the source revision, the bench file's hash
@@ -27,7 +22,7 @@ def collect(bench_toml: str) -> dict[str, Any]:
     """
     return {
         "created_utc": utc_now(),
-        "neurorig": _version("neurorig"),
+        "neurorig": version_of("neurorig"),
         "revision": revision(),
         "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
         "python": sys.version.split()[0],
@@ -46,34 +41,13 @@ def utc_now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def changed(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return what of a bench differs from what it was when its session began: the rig, the task,
-    the device, the instruments.
-
-    What differs each time a device is opened (its link, what was measured of it) does not count.
-    """
-    said = []
-    parts = [("", _OF_BENCH, before, now), ("sut", _OF_SUT, before["sut"], now["sut"])]
-    parts += [
-        (f"monitor {rail}".strip(), _OF_MONITOR, old, now["monitors"].get(rail, {}))
-        for rail, old in before["monitors"].items()
-    ]
-    for part, keys, old, new in parts:
-        said += [
-            f"{part} {key}: {new.get(key)!r}, was {old[key]!r}".strip()
-            for key in keys
-            if old[key] != new.get(key)
-        ]
-    return said
-
-
 def packages() -> dict[str, str]:
     """Return the versions of the packages the rig needs."""
     needed = [
         requirement for requirement in requires("neurorig") or [] if "extra ==" not in requirement
     ]
     names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in needed}
-    found = {name: _version(name) for name in sorted(names)}
+    found = {name: version_of(name) for name in sorted(names)}
     return {name: number for name, number in found.items() if number}
 
 
@@ -125,7 +99,8 @@ def _git(folder: Path, *words: str) -> str:
 
 
 @cache
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
+    """Return the version of an installed package; empty where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

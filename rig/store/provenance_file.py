@@ -16,6 +16,11 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.store.session_folder import PROVENANCE, SessionFolder
 
+#: What must be the same for a session to go on.
+_OF_BENCH = ("neurorig", "revision", "bench_sha256", "task")
+_OF_SUT = ("name", "kind", "model", "firmware", "tick_hz")
+_OF_MONITOR = ("name", "kind", "serial", "sample_hz", "edge_hz")
+
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
@@ -44,7 +49,7 @@ class TaskFacts:
 
     `phases` are those that the device marks. `samples` of the `test_samples` of the data are
     measured, `subset` says which. `names` are those of the samples, where they are workloads to
-    search.
+    search. `stored` is all of it as it was read.
     """
 
     name: str
@@ -60,6 +65,7 @@ class TaskFacts:
     names: tuple[str, ...] = ()
     targets_meaning: str = ""
     details: dict[str, Any] = typed.rest()
+    stored: dict[str, Any] = typed.verbatim()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +99,31 @@ def from_json(tree: Any) -> Provenance:
 def read(folder: SessionFolder) -> Provenance:
     """Read a session's provenance; raise DataError."""
     return from_json(folder.provenance())
+
+
+def changed(before: Provenance, now: Provenance) -> list[str]:
+    """Return what of a bench differs from what it was when its session began: the rig, the task,
+    the device, the instruments.
+
+    What differs each time a device is opened (its link, what was measured of it) does not count.
+    """
+    parts: list[tuple[str, tuple[str, ...], Any, Any]] = [
+        ("", _OF_BENCH, before, now),
+        ("sut", _OF_SUT, before.sut, now.sut),
+    ]
+    parts += [
+        (f"monitor {rail}".strip(), _OF_MONITOR, old, now.monitors.get(rail))
+        for rail, old in before.monitors.items()
+    ]
+    return [
+        f"{part} {key}: {_value(new, key)!r}, was {_value(old, key)!r}".strip()
+        for part, keys, old, new in parts
+        for key in keys
+        if _value(old, key) != _value(new, key)
+    ]
+
+
+def _value(part: Any, key: str) -> Any:
+    """Return a field as the file has it; None of a part that is not there."""
+    value = getattr(part, key, None)
+    return value.stored if isinstance(value, TaskFacts) else value

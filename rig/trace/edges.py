@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import DataError
 
 #: Less difference than this between high and low is no signal: a logic level is above 1 V.
@@ -90,6 +91,14 @@ def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: f
     return Edges(fall_s, rise_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """An edge as an instrument stamped it: a line of edges.jsonl."""
+
+    at_s: float
+    fall: bool
+
+
 def from_stamps(path: Path) -> Edges:
     """Return the edges that an instrument stamped, a line each; raises DataError for lines of
     another form.
@@ -101,10 +110,10 @@ def from_stamps(path: Path) -> Edges:
         path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1] if path.exists() else []
     ):
         try:
-            content = json.loads(line)
-            (falls if content["fall"] else rises).append(float(content["at_s"]))
-        except (ValueError, TypeError, KeyError) as error:
+            stamp = typed.from_json(Stamp, json.loads(line), str(path))
+        except ValueError as error:
             raise DataError(f"{path} has a line of another form", evidence=line[:80]) from error
+        (falls if stamp.fall else rises).append(stamp.at_s)
     return Edges(
         np.sort(np.array(falls, dtype=np.float64)), np.sort(np.array(rises, dtype=np.float64))
     )

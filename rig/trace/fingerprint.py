@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.trace.trace import CURRENT, VOLTAGE, Trace, about_of, blocks_of, reading
 
 #: Samples of a window, and how many of them must differ from the one before.
@@ -54,6 +55,15 @@ class Fingerprint:
     def copies(self, other: Fingerprint) -> bool:
         """Return whether two recordings hold the same samples, or one a part of the other."""
         return len(self.windows & other.windows) >= COMMON
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintLine:
+    """A fingerprint as the process that reads a trace tells it."""
+
+    windows: tuple[int, ...]
+    simulated: bool | None
+    fault: str
 
 
 def windows(blocks: Iterable[NDArray[np.float32]]) -> frozenset[int]:
@@ -137,8 +147,8 @@ def _told(paths: Sequence[Path]) -> list[Fingerprint]:
 
 
 def _parsed(line: str) -> Fingerprint:
-    content = json.loads(line)
-    return Fingerprint(frozenset(content["windows"]), content["simulated"], content["fault"])
+    told = typed.from_json(FingerprintLine, json.loads(line), "the reader's answer")
+    return Fingerprint(frozenset(told.windows), told.simulated, told.fault)
 
 
 def main() -> None:
@@ -150,12 +160,10 @@ def main() -> None:
         # Whatever a forged file does to its reader is a finding, and no crash.
         except Exception as error:
             fingerprint = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
-        line = {
-            "windows": sorted(fingerprint.windows),
-            "simulated": fingerprint.simulated,
-            "fault": fingerprint.fault,
-        }
-        sys.stdout.write(json.dumps(line) + "\n")
+        line = FingerprintLine(
+            tuple(sorted(fingerprint.windows)), fingerprint.simulated, fingerprint.fault
+        )
+        sys.stdout.write(json.dumps(typed.to_json(line)) + "\n")
         sys.stdout.flush()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import DataError
 
 
@@ -49,12 +50,6 @@ def read(path: Path) -> tuple[Gap, ...]:
     # A killed process may leave half a line at the end; anything else is damage.
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     try:
-        return tuple(_gap(**json.loads(line)) for line in lines)
-    except (ValueError, TypeError, RecursionError) as error:
+        return tuple(typed.from_json(Gap, json.loads(line), str(path)) for line in lines)
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
-
-
-def _gap(start: int, stop: int, cause: str) -> Gap:
-    if not (type(start) is type(stop) is int and isinstance(cause, str)):
-        raise TypeError(f"a gap from {start!r:.20} to {stop!r:.20}")
-    return Gap(start, stop, cause)

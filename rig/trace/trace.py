@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import DataError
 from rig.trace import gaps as gap_lines
 from rig.trace.gaps import Gap as Gap
@@ -105,6 +106,20 @@ class Integral:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What the recorder wrote of a trace into its file (rig/trace/writer.py), `more` what a driver
+    says besides.
+    """
+
+    sample_hz: float
+    edge_hz: float
+    sync: str = ""
+    start_monotonic_ns: int = 0
+    rate_limit_ppm: float = 0.0
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked
     for.
@@ -134,7 +149,6 @@ class Trace:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
             about = about_of(reader)
             lengths = lengths_of(reader)
-            kind = about.get("sync", "")
             sync = {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
             if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
                 raise DataError(
@@ -145,8 +159,10 @@ class Trace:
                 raise DataError(
                     f"{path} was not recorded by the rig", try_next="rig measure reads it"
                 )
-        sample_hz = float(about["sample_hz"])
-        edge_hz = float(about["edge_hz"])
+        said = typed.from_json(About, about, str(path))
+        sample_hz = float(said.sample_hz)
+        edge_hz = float(said.edge_hz)
+        kind = said.sync
         gaps = gap_lines.read(path.with_name(GAPS))
         period_s = max(1 / sample_hz, 1 / edge_hz)
         dark_s = [
@@ -167,8 +183,8 @@ class Trace:
             line,
             gaps,
             kind,
-            int(about.get("start_monotonic_ns", 0)),
-            float(about.get("rate_limit_ppm", 0.0)),
+            said.start_monotonic_ns,
+            float(said.rate_limit_ppm),
         )
 
     @property

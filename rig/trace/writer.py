@@ -21,8 +21,10 @@ import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import BenchError, DataError, StorageFull, storage_error
 from rig.trace.chunks import Chunks
+from rig.trace.edges import Stamp
 from rig.trace.tap import Tapped, TraceForm
 from rig.trace.trace import (
     ABOUT,
@@ -201,7 +203,7 @@ class TraceWriter:
         """Append an edge that the instrument stamped itself, in seconds from the first sample."""
         if self._edges is None:
             raise ValueError("this trace was not opened for stamps")
-        self._edges.write(json.dumps({"at_s": at_s, "fall": fall}) + "\n")
+        self._edges.write(json.dumps(typed.to_json(Stamp(at_s, fall))) + "\n")
         self._edges.flush()
         self._show("stamp", at_s, fall)
 
@@ -238,9 +240,7 @@ class TraceWriter:
     def gap(self, gap: Gap) -> None:
         """Note that samples are not to be trusted."""
         try:
-            self._gaps.write(
-                json.dumps({"start": gap.start, "stop": gap.stop, "cause": gap.cause}) + "\n"
-            )
+            self._gaps.write(json.dumps(typed.to_json(gap)) + "\n")
             self._gaps.flush()
         except OSError as error:
             raise storage_error(error, self.folder) from error

@@ -8,14 +8,11 @@ import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import cattrs
-
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7
 #: and 4.3.3).
@@ -102,24 +99,6 @@ class Accuracy:
     def divisor(self) -> float:
         """Return what a limit is divided by to give a standard uncertainty."""
         return DISTRIBUTIONS[self.distribution]
-
-
-def from_json(content: dict[str, Any]) -> Accuracy:
-    """Return what provenance.json holds of an accuracy; raises DataError for anything else."""
-    try:
-        # Not as strict as a calibration file is read: earlier versions took more, and their
-        # sessions stay readable.
-        return _converter().structure(content, Accuracy)
-    except cattrs.BaseValidationError as error:
-        raise DataError(
-            "the limits of error are not readable",
-            evidence="; ".join(cattrs.transform_error(error)),
-        ) from error
-
-
-@cache  # it writes and compiles a function for the class
-def _converter() -> cattrs.Converter:
-    return cattrs.Converter(forbid_extra_keys=True)
 
 
 def load(path: Path) -> Accuracy:

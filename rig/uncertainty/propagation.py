@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rig.model.effects import OWN, Effect
 from rig.model.metric import Metric, Statistic
@@ -155,13 +154,11 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         )
         return replace(sample, windows=windows, hop=hop, crossings=crossings)
 
-    parts: dict[str, Any] = {}
     if "samples" in groups:
-        parts["samples"] = tuple(map(moved, measured.samples))
+        measured = replace(measured, samples=tuple(map(moved, measured.samples)))
     if "idles" in groups:
-        parts["idles"] = tuple(map(move, measured.idles))
+        measured = replace(measured, idles=tuple(map(move, measured.idles)))
     if "streams" in groups:
-        parts["streams"] = tuple(
-            replace(stream, whole=move(stream.whole)) for stream in measured.streams
-        )
-    return replace(measured, **parts)
+        streams = (replace(stream, whole=move(stream.whole)) for stream in measured.streams)
+        measured = replace(measured, streams=tuple(streams))
+    return measured

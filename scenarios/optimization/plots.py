@@ -22,7 +22,7 @@ from rig.model.scores import Costs
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES
 from rig.results import document
 from rig.stats.summary import mean
-from rig.store import sample_lines, session_folder
+from rig.store import provenance_file, sample_lines, session_folder
 from rig.store.sample_lines import SampleLine, SearchLine
 from rig.store.session_folder import SessionFolder
 from rig.units import quantity
@@ -53,7 +53,7 @@ def pictures(folder: Path) -> list[Picture]:
     """Draw the searches of a session."""
     session = SessionFolder(folder)
     lines = searches(session)
-    names = session.provenance()["task"].get("names", ())
+    names = provenance_file.read(session).task.names
     return [over_time(lines, names), heat(lines)]
 
 

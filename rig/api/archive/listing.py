@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rig import typed
 from rig.api.archive.tags import Tags
 from rig.errors import RigError
 from rig.results import labels
+from rig.results.document import TrialProblem
 from rig.store import inventory
 from rig.store.journal import Journal
 from rig.store.session_folder import (
@@ -277,18 +279,36 @@ def _with_results(row: Listed, path: Path) -> Listed:
         bench, scenario = _of_bench(path / BENCH)
         return replace(row, bench=bench or _bench_of(row.name), scenario=scenario)
     try:
-        content = read_json(path / RESULTS)
-        row = replace(row, bench=str(content["bench"]), scenario=str(content["scenario"]))
-        judged = content["replication"]
-        ok = bool(judged["ok"]) and not content["problems"] and row.status == "success"
-        reason = row.reason or str(judged.get("reason") or "")
-        if content["problems"]:
-            first = content["problems"][0]
-            reason = f"trial {first['trial']}: {first['code']}: {first['detail']}"
-        return replace(row, verdict=ok, reason="" if ok else reason)
-    except (RigError, LookupError, TypeError, AttributeError) as error:
-        said = error.cause if isinstance(error, RigError) else f"{RESULTS} was damaged: {error!r}"
-        return replace(row, reason=said)
+        told = typed.from_json(_Results, read_json(path / RESULTS), RESULTS)
+    except RigError as error:
+        return replace(row, reason=f"{error.cause}: {error.evidence}")
+    row = replace(row, bench=told.bench, scenario=told.scenario)
+    ok = told.replication.ok and not told.problems and row.status == "success"
+    reason = row.reason or told.replication.reason or ""
+    if told.problems:
+        first = told.problems[0]
+        reason = f"trial {first.trial}: {first.code}: {first.detail}"
+    return replace(row, verdict=ok, reason="" if ok else reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replication:
+    """The verdict of results.json, as far as a row shows it."""
+
+    ok: bool
+    reason: str | None = None
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """What a row shows of results.json; of any schema, and quicker to read than all of it."""
+
+    bench: str
+    scenario: str
+    replication: _Replication
+    problems: tuple[TrialProblem, ...]
+    more: dict[str, Any] = typed.rest()
 
 
 def _of_bench(path: Path) -> tuple[str, str]:

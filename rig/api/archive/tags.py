@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig import typed
 from rig.errors import DataError
 from rig.store import strict_json
 from rig.store.session_folder import EVENTS, json_text, read_json, write_text
@@ -38,8 +39,7 @@ class Tags:
         """
         if not (root / FILE).exists():
             return cls({})
-        rows = _rows(root)
-        return cls({key: tuple(map(str, row["tags"])) for key, row in rows.items()})
+        return cls({key: row.tags for key, row in _rows(root).items()})
 
     def find(self, path: Path) -> tuple[str, ...]:
         """Return the tags of a session."""
@@ -51,8 +51,8 @@ def identity(path: Path) -> str:
     try:
         with (path / EVENTS).open("rb") as stream:
             first = strict_json.parse_object(stream.readline(_LINE_MAX_B).decode())
-        return str(first["sha256"])
-    except (OSError, ValueError, KeyError):
+        return typed.from_json(_FirstEvent, first, EVENTS).sha256
+    except (OSError, ValueError, DataError):
         return f"folder {path.name}"
 
 
@@ -70,26 +70,47 @@ def write(path: Path, tags: str | Iterable[str]) -> tuple[str, ...]:
     root = path.parent
     kept = cleaned(tags)
     rows = _rows(root) if (root / FILE).exists() else {}
-    rows[identity(path)] = {"folder": path.name, "tags": list(kept)}
-    full = {key: row for key, row in rows.items() if row["tags"]}
-    write_text(root / FILE, json_text({"schema": SCHEMA, "sessions": full}))
+    rows[identity(path)] = _Tagged(path.name, kept)
+    content = _TagFile(SCHEMA, {key: row for key, row in rows.items() if row.tags})
+    write_text(root / FILE, json_text(typed.to_json(content)))
     return kept
 
 
-def _rows(root: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Tagged:
+    """The tags of one session, and how its folder was called then."""
+
+    folder: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _TagFile:
+    """The file of tags: sessions by their identity."""
+
+    schema: str
+    sessions: dict[str, _Tagged]
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstEvent:
+    """The first line of events.jsonl, as far as it is needed here."""
+
+    sha256: str
+    more: dict[str, Any] = typed.rest()
+
+
+def _rows(root: Path) -> dict[str, _Tagged]:
     place = root / FILE
-    content = read_json(place)
-    rows = content.get("sessions") if isinstance(content, dict) else None
-    if (
-        not isinstance(rows, dict)
-        or content.get("schema") != SCHEMA
-        or not all(
-            isinstance(row, dict) and isinstance(row.get("tags"), list) for row in rows.values()
-        )
-    ):
+    try:
+        content = typed.from_json(_TagFile, read_json(place), str(place))
+        evidence = "" if content.schema == SCHEMA else f"it is none of schema {SCHEMA}"
+    except DataError as error:
+        evidence = error.evidence
+    if evidence:
         raise DataError(
             f"{place} holds no tags of sessions",
-            evidence=f"it is none of schema {SCHEMA}",
+            evidence=evidence,
             try_next="give it another name: the sessions themselves need nothing of it",
         )
-    return rows
+    return content.sessions

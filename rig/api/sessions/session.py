@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rig import typed
 from rig.api.sessions import tables
 from rig.api.sessions.metric import Metrics, SessionMetric, cells, table_html
 from rig.api.sessions.problem_places import ProblemPlace, place_of
@@ -26,10 +27,10 @@ from rig.problems import PROBLEM_CODES
 from rig.results import document, labels
 from rig.results import results as reduction
 from rig.results.document import Results
-from rig.store import sample_lines
+from rig.store import provenance_file, sample_lines
 from rig.store.sample_lines import TrialLines
 from rig.store.segments import counted, segments
-from rig.store.session_folder import EVENTS, RESULTS, SessionFolder, no_session
+from rig.store.session_folder import EVENTS, PROVENANCE, RESULTS, SessionFolder, no_session
 
 if TYPE_CHECKING:
     import pandas
@@ -179,6 +180,11 @@ class Session:
         return self._folder.provenance()
 
     @property
+    def rails(self) -> tuple[str, ...]:
+        """Return the rails that have a trace each, the first one's time being the session's."""
+        return tuple(provenance_file.from_json(self.provenance).monitors)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..."""
         return tuple(label.text for label in labels.of_provenance(self.provenance))
@@ -199,7 +205,7 @@ class Session:
         """Open the trace of a trial; `rail` names one of several monitors, `segment` a part of a
         trial that was interrupted.
         """
-        rails = list(self.provenance["monitors"])
+        rails = self.rails
         if not rails:
             raise DataError(f"{self.path} has no traces", evidence=reduction.NO_ENERGY)
         if rail not in rails:
@@ -310,14 +316,22 @@ def sessions(root: Path | str = "sessions") -> list[Session]:
     return [Session(path) for path in sorted(folders, key=_created, reverse=True)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Created:
+    """When a session was made, of all its provenance."""
+
+    created_utc: str
+    more: dict[str, Any] = typed.rest()
+
+
 def _created(path: Path) -> tuple[str, str]:
     """Return when a session was made, as text that sorts; folders may have been renamed."""
     try:
-        provenance = SessionFolder(path).provenance()
-        created = provenance["created_utc"] if isinstance(provenance, Mapping) else ""
-    except (RigError, OSError, KeyError):
+        told = typed.from_json(_Created, SessionFolder(path).provenance(), PROVENANCE)
+        created = told.created_utc
+    except (RigError, OSError):
         created = ""
-    return str(created), path.name
+    return created, path.name
 
 
 def _frame(rows: Iterable[tables.Row]) -> pandas.DataFrame:

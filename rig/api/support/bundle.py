@@ -113,7 +113,7 @@ def versions() -> str:
         {f"{each.metadata['Name']} {each.version}" for each in distributions()}, key=str.lower
     )
     lines = [
-        f"neurorig {provenance.collect('')['neurorig']} {provenance.revision()}".rstrip(),
+        f"neurorig {provenance.version_of('neurorig')} {provenance.revision()}".rstrip(),
         f"python {sys.version.split()[0]}",
         f"system {platform.platform()}",
         f"machine {platform.machine()}",

@@ -16,7 +16,7 @@ from rig.kinds import registry as kinds
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Query, Sync
 from rig.results.document import TrialResult
-from rig.store import sample_lines
+from rig.store import provenance_file, sample_lines
 from rig.store.sample_lines import TrialLines, WindowLine
 from rig.store.segments import counted
 from rig.store.session_folder import SessionFolder
@@ -32,20 +32,13 @@ def of_trial(
     """Read the spans of a trial in the time of a rail's trace; of a trial without a result there
     are no warm-up queries. Raises DataError.
     """
-    provenance = folder.provenance()
-    try:
-        phases = [str(name) for name in provenance["task"]["phases"]]
-        rails = list(provenance["monitors"])
-        clock = provenance["sut"].get("clock", "")
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"{folder.path} says nothing of its phases and monitors", evidence=repr(error)
-        ) from error
+    provenance = provenance_file.read(folder)
+    rails = list(provenance.monitors)
     # Of later segments the results have no time base, and marks of a device without a clock have
     # no ticks: their warm-up queries have no place.
-    timed = result is not None and segment == 1 and clock != EDGE_CLOCK
+    timed = result is not None and segment == 1 and provenance.sut.clock != EDGE_CLOCK
     base = result.timebase if result is not None and timed else None
-    spans = read(folder.trial(trial), segment, phases, base)
+    spans = read(folder.trial(trial), segment, provenance.task.phases, base)
     if result is None or base is None or rail not in result.rails or rail == rails[0]:
         return spans
     return moved(spans, base, result.rails[rail].timebase)

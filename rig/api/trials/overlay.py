@@ -94,7 +94,7 @@ def overlay(
     """
     if not trials:
         raise DataError("an overlay of no trials", try_next="two trials or more")
-    name = next(iter(session.provenance["monitors"]), "") if rail is None else rail
+    name = next(iter(session.rails), "") if rail is None else rail
     of_trials = [session.spans(trial, name) for trial in trials]
     places = [
         _same(of_trials[0], spans, step, trial)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from rig import typed
 from rig.errors import ConfigError, DataError
 from rig.session.session import SessionResult
-from rig.uncertainty.accuracy import Accuracy, Range, from_json, load
+from rig.uncertainty.accuracy import Accuracy, Range, load
 
 GOOD: dict[str, str] = {
     "source": '"certificate 17"',
@@ -157,7 +158,7 @@ OLD: dict[str, Any] = {
 def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
     # They took equal ranges and limits below 0, and had neither year, verified, distribution nor
     # edge_s at first.
-    found = from_json(json.loads(json.dumps(OLD)))
+    found = typed.from_json(Accuracy, json.loads(json.dumps(OLD)), "an accuracy")
     assert (found.clock_ppm, found.year, found.edge_s) == (-1000.0, 0, 0.0) and len(
         found.current
     ) == 2
@@ -175,5 +176,5 @@ def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
 )
 def test_a_stored_accuracy_of_another_form_is_an_error_of_the_data(change: dict[str, Any]) -> None:
     content = {key: value for key, value in (OLD | change).items() if value is not None}
-    with pytest.raises(DataError, match="the limits of error are not readable"):
-        from_json(content)
+    with pytest.raises(DataError, match="an accuracy is not of the form"):
+        typed.from_json(Accuracy, content, "an accuracy")
