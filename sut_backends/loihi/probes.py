@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time, power and activity of Loihi 2 by the board's own sensors, through Lava's profiler.
+
+The profiler is configured for one run, and its time probe disturbs the power that is read: time,
+power while active, power while idle and activity are therefore a run each, of a network built anew.
+Every reading is a mean over a run: there is no trace, no phase and no SYNC. By the interface that
+published programs use (`execution_time_probe`, `energy_probe`, `activity_probe`, then
+`execution_time`, `power_breakdown`, `energy_breakdown`); no chip was used.
+
+    INTERPRETER -m sut_backends.loihi.probes PLAIN.npz SPIKES.npy REPORT.json STEPS [HOST]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sut_backends.loihi import hardware, stock_plan
+from sut_backends.loihi.running import Running
+from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.plain_network import PlainNetwork, read
+
+ORIGIN = "board's own sensor"
+#: In the order in which power_breakdown() and energy_breakdown() give them.
+POWERS = ("total_w", "dynamic_w", "static_w", "vdd_w", "vdd_m_w", "vdd_io_w")
+ENERGIES = ("total", "dynamic", "static", "vdd", "vdd_m", "vdd_io")
+BUFFER_SIZE = 1024
+
+
+def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
+    """Return what the board reads of a network that is fed `spikes` (steps, channels) over and over
+    for so many steps, and of the same network without a spike.
+
+    ValueError where this Lava has no profiler for the chip.
+    """
+    repeats = -(-steps // len(spikes))
+    whole = np.tile(spikes, (repeats, 1))[:steps]
+    time = _profiled(network, whole, lambda one: one.execution_time_probe(
+        num_steps=steps, buffer_size=BUFFER_SIZE
+    ))
+    active = _profiled(network, whole, lambda one: one.energy_probe(num_steps=steps))
+    idle = _profiled(network, whole * 0, lambda one: one.energy_probe(num_steps=steps))
+    activity = _profiled(network, whole, lambda one: one.activity_probe())
+    step_s = np.asarray(time.execution_time, np.float64).reshape(-1)
+    powers = {
+        name: dict(zip(POWERS, map(float, one.power_breakdown()), strict=True))
+        for name, one in (("active", active), ("idle", idle))
+    }
+    total_s = float(step_s.sum())
+    _refuse_nonsense(step_s, powers, steps)
+    counted = getattr(activity, "activity", None)
+    return {
+        "origin": {"time": ORIGIN, "energy": ORIGIN},
+        "steps": steps,
+        "samples": repeats,
+        "time_s": total_s,
+        "step_s": {"median": float(np.median(step_s)), "largest": float(step_s.max())},
+        **powers,
+        "energy_j": powers["active"]["total_w"] * total_s,
+        "dynamic_energy_j": (powers["active"]["total_w"] - powers["idle"]["total_w"]) * total_s,
+        "energy as the board states it": dict(
+            zip(ENERGIES, map(float, active.energy_breakdown()), strict=True)
+        ),
+        "activity": None if counted is None else np.asarray(counted).tolist(),
+        "say": "means over a run, each of its own: time, active, idle, activity; energy is mean "
+        "power times the time of the run without the power probe",
+    }
+
+
+def _profiled(network: PlainNetwork, spikes: Any, ask: Callable[[Any], None]) -> Any:
+    """Run a network once under a profiler that was asked for one thing; return the profiler."""
+    config = import_module("lava.magma.core.run_configs").Loihi2HwCfg()
+    try:
+        profiler = import_module("lava.utils.profiler").Profiler.init(config)
+    except NotImplementedError as error:
+        raise ValueError(f"this Lava has no profiler for Loihi 2: {error}") from error
+    ask(profiler)
+    plan = stock_plan.plan(network, vectors=False)
+    built = hardware.build(plan, hardware.fixed_point(plan), layers.channels(network), len(spikes))
+    running = Running(built, len(spikes), config)
+    try:
+        running.run(spikes)
+    finally:
+        running.close()
+    return profiler
+
+
+def _refuse_nonsense(step_s: Any, powers: dict[str, dict[str, float]], steps: int) -> None:
+    numbers = [*step_s, *(value for one in powers.values() for value in one.values())]
+    if not np.all(np.isfinite(numbers)) or len(step_s) == 0 or step_s.min() < 0:
+        raise ValueError("the board's readings hold NaN, infinity or negative times")
+    if len(step_s) != steps:
+        raise ValueError(f"the board timed {len(step_s)} steps, {steps} were run")
+
+
+def main(arguments: list[str]) -> int:
+    """Write a report."""
+    plain, spikes, report, steps, *host = arguments
+    hardware.require(*host)
+    network = read(plain)
+    layers.refuse(network, "Lava")
+    found = probe(network, np.load(spikes, allow_pickle=False), int(steps))
+    Path(report).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

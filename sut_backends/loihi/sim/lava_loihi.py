@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules with the names and calls of Lava and lava-loihi that this backend makes on a chip, and a
+small simulation behind them: LIF in the chip's fixed point, a profiler that can be used once.
+
+Its powers and times are made up. It exists so that the calls are made in a test at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+STATIC_W = 0.5
+IDLE_W = 0.1
+SPIKE_W = 0.001
+STEP_S = 5e-6
+#: A time probe disturbs the power that is read, as users of the chip report.
+DISTURBANCE_W = 0.05
+
+
+@dataclass
+class Port:
+    """An end of a connection."""
+
+    owner: Any
+    to: list[Port] = field(default_factory=list)
+    fed_by: list[Port] = field(default_factory=list)
+
+    def connect(self, other: Port) -> None:
+        """Lead to another port."""
+        self.to.append(other)
+        other.fed_by.append(self)
+
+
+@dataclass
+class Variable:
+    """A variable of a process."""
+
+    value: Any
+
+    def set(self, value: Any) -> None:
+        """Give it a value."""
+        assert np.shape(value) == np.shape(self.value)
+        self.value = np.array(value)
+
+    def get(self) -> Any:
+        """Return its value."""
+        return self.value
+
+    @property
+    def init(self) -> Any:
+        """Return the value that it begins with."""
+        return self.value
+
+    @init.setter
+    def init(self, value: Any) -> None:
+        self.set(value)
+
+
+class Source:
+    """Lava's source: one column of its data a step."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = Variable(data)
+        self.s_out = Port(self)
+        self.steps = 0
+        self.stopped = False
+        self.sent: Any = None
+
+    def run(self, condition: Any, run_cfg: Any) -> None:
+        """Run all processes that hang together with this one."""
+        assert not self.stopped
+        run_cfg.begin(condition.num_steps)
+        processes = _together(self)
+        for _ in range(condition.num_steps):
+            run_cfg.step(sum(_step(processes, self.steps)))
+            self.steps += 1
+
+    def stop(self) -> None:
+        """End."""
+        self.stopped = True
+
+
+class Sink:
+    """Lava's sink: keeps what comes, a column a step."""
+
+    def __init__(self, shape: tuple[int, ...], buffer: int) -> None:
+        self.data = Variable(np.zeros((*shape, buffer)))
+        self.a_in = Port(self)
+
+
+class Adapter:
+    """What stands between host and chip."""
+
+    def __init__(self, shape: tuple[int, ...], num_message_bits: int = 0) -> None:
+        self.inp = Port(self)
+        self.out = Port(self)
+        self.shape = shape
+
+
+class Lif:
+    """LIF cells in fixed point: one du, dv and vth of them all, as on the chip."""
+
+    def __init__(self, shape: tuple[int, ...], du: int, dv: int, vth: int) -> None:
+        assert all(isinstance(value, int) for value in (du, dv, vth))
+        assert 0 <= du < 4096 and 0 <= dv < 4096 and 0 < vth < 1 << 17
+        self.decays = 4096 - du - 1, 4096 - dv
+        self.vth = vth << 6
+        self.a_in = Port(self)
+        self.s_out = Port(self)
+        self.u = Variable(np.zeros(shape, np.int64))
+        self.v = Variable(np.zeros(shape, np.int64))
+        self.sent = np.zeros(shape, np.int64)
+
+    def step(self) -> int:
+        """Do a step; return how many cells fired."""
+        taken = np.asarray(sum(port.owner.kept for port in self.a_in.fed_by))
+        self.u.value = _towards_zero(self.u.value * self.decays[0]) + (taken << 6)
+        self.v.value = _towards_zero(self.v.value * self.decays[1]) + self.u.value
+        self.sent = (self.v.value > self.vth).astype(np.int64)
+        self.v.value = np.where(self.sent, 0, self.v.value)
+        return int(self.sent.sum())
+
+
+class Dense:
+    """A matrix of 8-bit weights, handed on a step later."""
+
+    def __init__(self, weights: Any, num_message_bits: int = 0) -> None:
+        assert np.array_equal(weights, np.rint(weights)) and not np.any(weights % 2)
+        assert weights.min() >= -256 and weights.max() <= 254
+        self.weights = weights.astype(np.int64)
+        self.graded = num_message_bits > 0
+        self.s_in = Port(self)
+        self.a_out = Port(self)
+        self.kept = np.zeros(len(weights), np.int64)
+
+
+@dataclass
+class Loihi2HwCfg:
+    """A run configuration, which a profiler hangs on to."""
+
+    profiler: Any = None
+
+    def begin(self, steps: int) -> None:
+        """Note that a run begins."""
+        if self.profiler is not None:
+            self.profiler.begin(steps)
+
+    def step(self, spikes: int) -> None:
+        """Note a step."""
+        if self.profiler is not None:
+            self.profiler.fired += spikes
+
+
+class Profiler:
+    """Lava's profiler on a chip; it serves one run, as users report."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+        self.steps = 0
+        self.fired = 0
+
+    @staticmethod
+    def init(run_cfg: Loihi2HwCfg) -> Profiler:
+        """Return the profiler of a run configuration."""
+        run_cfg.profiler = Profiler()
+        return run_cfg.profiler
+
+    def begin(self, steps: int) -> None:
+        """Note the run."""
+        if self.steps:
+            raise RuntimeError("a profiler serves one run")
+        self.steps = steps
+
+    def execution_time_probe(self, num_steps: int, buffer_size: int = 1024) -> None:
+        """Ask for the time of each step."""
+        self.asked["time"] = num_steps
+
+    def energy_probe(self, num_steps: int) -> None:
+        """Ask for power."""
+        self.asked["energy"] = num_steps
+
+    def activity_probe(self) -> None:
+        """Ask for activity."""
+        self.asked["activity"] = 1
+
+    @property
+    def execution_time(self) -> Any:
+        """Return the time of each step that was asked for, s."""
+        return np.full(self.asked["time"], STEP_S)
+
+    @property
+    def activity(self) -> list[int]:
+        """Return how many spikes there were."""
+        return [self.fired] if "activity" in self.asked else []
+
+    def power_breakdown(self) -> tuple[float, ...]:
+        """Return total, dynamic, static and three supplies, W."""
+        assert "energy" in self.asked
+        dynamic = IDLE_W + SPIKE_W * self.fired / self.steps
+        dynamic += DISTURBANCE_W * ("time" in self.asked)
+        return (STATIC_W + dynamic, dynamic, STATIC_W, dynamic, STATIC_W, 0.0)
+
+    def energy_breakdown(self) -> tuple[float, ...]:
+        """Return the same as energies of the run, in uJ."""
+        return tuple(1e6 * STEP_S * self.steps * one for one in self.power_breakdown())
+
+
+@dataclass(frozen=True)
+class RunSteps:
+    """A run of so many steps."""
+
+    num_steps: int
+
+
+@contextmanager
+def installed(*, there: bool = True) -> Iterator[list[str]]:
+    """Put the modules in place of Lava's; `there`: lava-loihi is. Yields the boards asked for."""
+    boards: list[str] = []
+    modules = {
+        "lava.magma.core.run_configs": {"Loihi2HwCfg": Loihi2HwCfg},
+        "lava.magma.core.run_conditions": {"RunSteps": RunSteps},
+        "lava.proc.lif.process": {"LIF": Lif},
+        "lava.proc.dense.process": {"Dense": Dense},
+        "lava.proc.io.source": {"RingBuffer": Source},
+        "lava.proc.io.sink": {"RingBuffer": Sink},
+        "lava.proc.embedded_io.spike": {"PyToNxAdapter": Adapter, "NxToPyAdapter": Adapter},
+        "lava.utils.loihi": {"is_installed": lambda: there, "use_ethernet_host": boards.append},
+        "lava.utils.profiler": {"Profiler": Profiler},
+    }
+    made = {}
+    for name, content in modules.items():
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
+        vars(made[name]).update(content)
+    with patch.dict(sys.modules, made):
+        yield boards
+
+
+def _together(start: Any) -> list[Any]:
+    found = [start]
+    for process in found:
+        for port in [value for value in vars(process).values() if isinstance(value, Port)]:
+            for other in (*port.to, *port.fed_by):
+                if other.owner not in found:
+                    found.append(other.owner)
+    return found
+
+
+def _step(processes: list[Any], step: int) -> list[int]:
+    """Do a step: all cells take what each Dense kept, then each Dense takes what was sent."""
+    for one in processes:
+        if isinstance(one, Source):
+            one.sent = one.data.value[:, step % one.data.value.shape[1]]
+    fired = [one.step() for one in processes if isinstance(one, Lif)]
+    for one in processes:
+        if isinstance(one, Sink):
+            one.data.value[:, step % one.data.value.shape[1]] = _sent(one.a_in)
+        elif isinstance(one, Dense):
+            taken = np.asarray(_sent(one.s_in))
+            one.kept = one.weights @ (taken if one.graded else taken > 0).astype(np.int64)
+    return fired
+
+
+def _sent(port: Port) -> Any:
+    (before,) = port.fed_by
+    owner = before.owner
+    return _sent(owner.inp) if isinstance(owner, Adapter) else owner.sent
+
+
+def _towards_zero(product: Any) -> Any:
+    return np.sign(product) * (np.abs(product) >> 12)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network as Lava's own LIF and Dense, in numbers: cells with their decays, matrices between them.
+
+It is another rule than most files mean: one spike a step, above the threshold, and back to 0; and
+what a Dense receives it hands on a step later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sut_backends.loihi.rules import share
+from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of one node that are one Lava process: which of the node they are, their decays and
+    thresholds, one of each a cell.
+    """
+
+    node: str
+    which: Any
+    du: Any
+    dv: Any
+    threshold: Any
+
+
+@dataclass(frozen=True)
+class Synapses:
+    """A Dense from cells, or from the input (None), to cells; weights (outputs, inputs)."""
+
+    source: int | None
+    target: int
+    weights: Any
+
+
+@dataclass(frozen=True)
+class StockPlan:
+    """All cells and synapses of a network, which cells give its output, and by how many steps that
+    is late.
+    """
+
+    cells: list[Cells]
+    synapses: list[Synapses]
+    outputs: list[int]
+    lag_steps: int
+
+
+def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
+    """Return the plan; `vectors`: a process takes decays and thresholds cell by cell, as on a
+    processor, else cells that share them are a process each, as on a chip.
+
+    ValueError for a network that stock cells cannot be.
+    """
+    nodes = {node.name: node for node in network.nodes}
+    last = layers.last_neurons(network)
+    if last is None:
+        raise ValueError(
+            f"{network.outputs[0]} is not fed by neurons alone: a stock rule reads spikes"
+        )
+    late = layers.steps_late(network, "stock Dense")
+    found: list[Cells] = []
+    factors: dict[str, Any] = {}
+    for node in network.nodes:
+        if node.type in layers.NEURONS:
+            cells, factors[node.name] = _cells(node, network, vectors)
+            found += cells
+    synapses = []
+    for node in network.nodes:
+        if node.type in layers.CONNECTIONS:
+            targets = layers.targets(node, network)
+            synapses += _between(node, nodes, targets, found, factors)
+    outputs = [index for index, cells in enumerate(found) if cells.node == last.name]
+    return StockPlan(found, synapses, outputs, late[last.name])
+
+
+def _between(
+    node: PlainNode,
+    nodes: dict[str, PlainNode],
+    targets: list[str],
+    found: list[Cells],
+    factors: dict[str, Any],
+) -> list[Synapses]:
+    """Return the matrices of a connection, one from each process before it to each behind it."""
+    (source,) = (*node.sources, *node.late_sources)
+    before: list[tuple[int | None, Any]] = [
+        (index, cells.which) for index, cells in enumerate(found) if cells.node == source
+    ]
+    if nodes[source].type == "Input":
+        before = [(None, np.arange(nodes[source].shape_out[0]))]
+    weights = np.asarray(node.parameters["weight"], np.float64)
+    made = []
+    for target, cells in enumerate(found):
+        if cells.node in targets:
+            rows = weights[cells.which] * factors[cells.node][cells.which, None]
+            made += [Synapses(index, target, rows[:, which]) for index, which in before]
+    return made
+
+
+def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[Cells], Any]:
+    """Return the cells of a node, and the factor for the weights into each: what a step takes of an
+    input goes into the weight, as u = u (1 - du) + w and v = v (1 - dv) + u.
+    """
+    values = node.parameters
+    scheme = network.conventions["scheme"]
+    if np.any(np.asarray(values.get("v_reset", 0.0))):
+        raise ValueError(f"{node.name} has a v_reset that is not 0, to which a stock LIF goes back")
+    if np.any(np.asarray(values.get("v_leak", 0.0))):
+        raise ValueError(
+            f"{node.name} has a v_leak that is not 0: as a bias it would begin before the input"
+        )
+    gain = np.asarray(values["r"], np.float64)
+    share_syn: Any = 1.0
+    if node.type == "IF":
+        share_mem: Any = 0.0
+        factor = network.dt_s * gain
+    else:
+        share_mem = share(values.get("tau_mem", values.get("tau")), network.dt_s, scheme)
+        factor = share_mem * gain
+    if node.type == "CubaLIF":
+        share_syn = share(values["tau_syn"], network.dt_s, scheme)
+        factor = factor * share_syn * np.asarray(values["w_in"], np.float64)
+    if network.conventions["gains"] == "unit":
+        factor = 1.0
+    each = [
+        np.broadcast_to(value, node.shape_out).astype(np.float64)
+        for value in (share_syn, share_mem, values["v_threshold"], factor)
+    ]
+    kinds = np.stack(each[:3], axis=1)
+    number = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
+    groups = [np.flatnonzero(number == kind) for kind in range(int(number.max()) + 1)]
+    if vectors:
+        groups = [np.arange(len(number))]
+    return [Cells(node.name, which, *(one[which] for one in each[:3])) for which in groups], each[3]

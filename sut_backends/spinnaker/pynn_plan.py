@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network in PyNN's units, in numbers: ms, mV, nA, nF; populations and projections of them.
+
+PyNN's cells are another rule than most files mean: exact exponentials, one spike a step, and back
+to v_reset; and what is projected arrives a step later, the least delay there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
+
+DIFFERS = (
+    "exact exponentials, one spike a step, reset to v_reset; the step of lag of each projection "
+    "taken off"
+)
+NEURONS = ("LIF", "CubaLIF")
+#: The highest threshold of a population lies so far above its rest.
+THRESHOLD_MV = 10.0
+#: The largest weight of a population: below, a weight's 16 bits would not be used.
+WEIGHT_NA = 1.0
+
+
+@dataclass(frozen=True)
+class Population:
+    """A node of neurons as PyNN cells: their kind, parameters in ms, mV and nF, the membrane that
+    they begin with in mV, and how many mV one unit of the file is.
+    """
+
+    node: str
+    kind: str
+    parameters: dict[str, Any]
+    begin_mv: Any
+    mv: float
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Weights (outputs, inputs) in nA, in mV where the cells take jumps of the membrane."""
+
+    source: str
+    target: str
+    weights: Any
+
+
+@dataclass(frozen=True)
+class PynnPlan:
+    """All of a network; the time step in ms, and by how many steps the output is late."""
+
+    dt_ms: float
+    input: str
+    channels: int
+    populations: list[Population]
+    projections: list[Projection]
+    output: str
+    lag_steps: int
+
+
+def plan(network: PlainNetwork) -> PynnPlan:
+    """Return the plan; ValueError, by the name of the node, for a network that PyNN's cells cannot
+    be.
+    """
+    layers.refuse(network, "SpiNNaker", NEURONS)
+    late = layers.steps_late(network, "projection")
+    last = layers.last_neurons(network)
+    if last is None:
+        raise ValueError(f"{network.outputs[0]} is not fed by neurons alone")
+    nodes = {node.name: node for node in network.nodes}
+    populations = []
+    projections = []
+    for node in network.nodes:
+        if node.type in NEURONS:
+            into = _into(node, network)
+            population, factor = _population(node, network, [weights for _, weights in into])
+            populations.append(population)
+            projections += [
+                Projection(source, node.name, weights * factor[:, None]) for source, weights in into
+            ]
+    entry = nodes[network.inputs[0]]
+    return PynnPlan(
+        network.dt_s * 1e3,
+        entry.name,
+        entry.shape_out[0],
+        populations,
+        projections,
+        last.name,
+        late[last.name],
+    )
+
+
+def _into(node: PlainNode, network: PlainNetwork) -> list[tuple[str, Any]]:
+    """Return the connections that feed a node: whose spikes, and the file's weights."""
+    nodes = {one.name: one for one in network.nodes}
+    connections = [nodes[name] for name in (*node.sources, *node.late_sources)]
+    return [
+        (
+            (*one.sources, *one.late_sources)[0],
+            np.asarray(one.parameters["weight"], np.float64),
+        )
+        for one in connections
+    ]
+
+
+def _population(
+    node: PlainNode, network: PlainNetwork, weights: list[Any]
+) -> tuple[Population, Any]:
+    """Return a node's cells, and the factor for the weights into each.
+
+    A spike of the file is a pulse of height 1 and width dt. Into CubaLIF it brings the charge
+    w_in w dt, which PyNN has as a jump of the current that decays with tau_syn; into LIF it moves
+    the membrane by r w dt / tau.
+    """
+    values = {name: np.asarray(value, np.float64) for name, value in node.parameters.items()}
+    dt_ms = network.dt_s * 1e3
+    unit = network.conventions["gains"] == "unit"
+    cuba = node.type == "CubaLIF"
+    tau_ms = np.broadcast_to(values["tau_mem" if cuba else "tau"] * 1e3, node.shape_out)
+    rest = np.broadcast_to(values.get("v_leak", np.zeros(())), node.shape_out)
+    height = values["v_threshold"] - rest
+    if np.any(height <= 0):
+        raise ValueError(f"{node.name} has a threshold that is not above its rest")
+    mv = THRESHOLD_MV / float(height.max())
+    gain = tau_ms / dt_ms if unit else values["r"]
+    parameters = {
+        "tau_m": tau_ms,
+        "v_rest": rest * mv,
+        "v_reset": np.broadcast_to(values.get("v_reset", np.zeros(())), node.shape_out) * mv,
+        "v_thresh": np.broadcast_to(values["v_threshold"], node.shape_out) * mv,
+        "tau_refrac": 0.0,
+        "i_offset": 0.0,
+        "cm": 1.0,
+    }
+    if cuba:
+        tau_syn_ms = np.broadcast_to(values["tau_syn"] * 1e3, node.shape_out)
+        gain_in = tau_syn_ms / dt_ms if unit else values["w_in"]
+        parameters |= {"tau_syn_E": tau_syn_ms, "tau_syn_I": tau_syn_ms}
+        # With cm = 1 nF a current moves a membrane towards tau_m / cm times it.
+        factor = gain_in * dt_ms / tau_syn_ms * gain * mv / tau_ms
+    else:
+        factor = gain * dt_ms / tau_ms * mv
+    factor = np.broadcast_to(factor, node.shape_out)
+    largest = max((float(np.abs(one * factor[:, None]).max()) for one in weights), default=0.0)
+    if cuba and largest > 0:
+        # A larger capacitance asks for larger currents, for which a weight has 16 bits.
+        parameters["cm"] = WEIGHT_NA / largest
+        factor = factor * parameters["cm"]
+    begin = rest * mv if network.conventions["start"] == "leak" else rest * 0.0
+    kind = "IF_curr_exp" if cuba else "IF_curr_delta"
+    return Population(node.name, kind, parameters, begin, mv), factor

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network on SpiNNaker 1 by sPyNNaker: the runner of `[sut.spinnaker]`, in the worker.
+
+Without a machine sPyNNaker maps on a virtual board and computes nothing: that is a report, and no
+system under test.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib import import_module, metadata
+from typing import Any
+
+import numpy as np
+
+from sut_backends.spinnaker.build import build, report
+from sut_backends.spinnaker.own_home import OwnHome, config
+from sut_backends.spinnaker.pynn_plan import PynnPlan, plan
+from sut_backends.workers.inside.plain_network import read
+
+PACKAGES = ("sPyNNaker", "PyNN", "numpy")
+#: The version that the mapping was tried with.
+SPYNNAKER = "1!7.4.1"
+ENERGIES = (
+    "exec_time_s",
+    "exec_energy_j",
+    "exec_energy_cores_j",
+    "exec_energy_boards_j",
+    "loading_energy_j",
+    "mapping_energy_j",
+    "saving_energy_j",
+)
+
+
+def open_network(job: dict[str, Any]) -> Any:
+    """Return a network ready to run on a machine; ValueError without one, and for a network that
+    PyNN's cells cannot be.
+    """
+    settings = job["settings"]
+    if settings.get("generation", 1) == 2:
+        return import_module("sut_backends.spinnaker.two").open_network(job)
+    found = plan(read(job["plain"]))
+    versions = _versions()
+    if not settings.get("machine"):
+        raise ValueError(
+            "no machine is named, and on sPyNNaker's virtual board data from a run are empty: it "
+            "maps, and computes nothing; set machine, or look at the mapping: rig model map"
+        )
+    return SpinnakerRunner(found, settings, versions)
+
+
+def map_network(job: dict[str, Any]) -> dict[str, Any]:
+    """Return how sPyNNaker maps a network on a virtual board: cores, chips, saturation."""
+    found = plan(read(job["plain"]))
+    versions = _versions()
+    most = int(job["settings"].get("input_spikes_max", 1))
+    home = OwnHome(config("", energy=False))
+    sim: Any = import_module("pyNN.spiNNaker")
+    try:
+        made = build(sim, found, np.zeros((1, found.channels)), most)
+        sim.run(found.dt_ms)
+        told = report(found, made, most)
+    finally:
+        _end(sim)
+        home.close()
+    return {"versions": versions, "board": "virtual: nothing was computed", **told}
+
+
+class SpinnakerRunner:
+    """A network on a machine. Each sample is mapped and loaded anew: sPyNNaker 7.4.1 cannot give a
+    source that was mapped other spike times.
+    """
+
+    def __init__(self, found: PynnPlan, settings: dict[str, Any], versions: dict[str, str]) -> None:
+        self._plan = found
+        self._most = int(settings.get("input_spikes_max", 1))
+        self._home = OwnHome(config(settings["machine"], energy=True))
+        self._sim: Any = import_module("pyNN.spiNNaker")
+        self.energy: dict[str, Any] = {}
+        self.about = {
+            "versions": versions,
+            "machine": settings["machine"],
+            "time_step_ms": found.dt_ms,
+            "lag_steps": found.lag_steps,
+        }
+
+    def run(self, spikes: Any) -> tuple[Any, Any]:
+        """Run a sample (steps, channels) from rest; return the spikes (steps, outputs), and None
+        for membranes, which are not read.
+        """
+        found = self._plan
+        spikes = np.asarray(spikes)
+        if spikes.max(initial=0) > self._most:
+            raise ValueError(
+                f"{int(spikes.max())} spikes of a channel in one step, {self._most} are wired; set "
+                "input_spikes_max"
+            )
+        try:
+            made = build(self._sim, found, spikes, self._most)
+            self._sim.run((len(spikes) + found.lag_steps) * found.dt_ms)
+            trains = made[found.output].get_data("spikes").segments[-1].spiketrains
+            values = np.zeros((len(spikes) + found.lag_steps, len(trains)))
+            for cell, train in enumerate(trains):
+                for time_ms in np.asarray(train, np.float64):
+                    values[round(time_ms / found.dt_ms), cell] += 1
+            self.energy = modelled_energy()
+        finally:
+            _end(self._sim)
+        return values[found.lag_steps :], None
+
+    def close(self) -> None:
+        """Leave the folder; closing twice is allowed."""
+        self._home.close()
+
+
+def modelled_energy() -> dict[str, Any]:
+    """Return sPyNNaker's energy report of the last run: constants times counted time, no meter."""
+    functions = import_module("spinn_front_end_common.interface.interface_functions")
+    used = functions.compute_energy_used()
+    return {"origin": "modelled", **{name: float(getattr(used, name)) for name in ENERGIES}}
+
+
+def _end(sim: Any) -> None:
+    """End a simulation; one that failed has ended, and says so by an exception of its own."""
+    with suppress(Exception):
+        sim.end()
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": sys.version.split()[0]}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError as error:
+            raise ValueError(
+                f"{name} is not installed for this Python; try: rig sdk install spinnaker, then "
+                "interpreter"
+            ) from error
+    if found["sPyNNaker"] != SPYNNAKER:
+        raise ValueError(
+            f"sPyNNaker {found['sPyNNaker']} is installed, {SPYNNAKER} is the one that was tried"
+        )
+    return found

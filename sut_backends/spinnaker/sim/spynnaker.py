@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules with the names and calls of sPyNNaker 7.4.1 that this backend makes, and a small
+simulation of PyNN's two current-based cells behind them. Its energy report is made up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+VERSIONS = {"sPyNNaker": "1!7.4.1", "PyNN": "0.13.0", "numpy": np.__version__}
+IDLE_CHIP_W = 0.35
+
+
+@dataclass
+class Cells:
+    """A kind of cells with its parameters."""
+
+    kind: str
+    parameters: dict[str, Any]
+
+
+@dataclass
+class Vertex:
+    """What sPyNNaker makes of a population."""
+
+    label: str
+
+    def get_ring_buffer_shifts(self) -> list[int]:
+        """Return the shifts of both receptors."""
+        return [2, 2]
+
+    def get_weight_scales(self, shifts: list[int]) -> Any:
+        """Return the factors from nA to 16 bits."""
+        return np.array([2.0 ** (15 - shift) for shift in shifts])
+
+
+@dataclass
+class Population:
+    """A population; `spikes` is what it fired, a row a step."""
+
+    size: int
+    cells: Cells
+    label: str
+    begin: Any = 0.0
+    recorded: list[str] = field(default_factory=list)
+    spikes: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._vertex = Vertex(f"{self.label}(0:{self.size - 1})")
+        Simulator.now.populations.append(self)
+
+    def initialize(self, v: Any) -> None:
+        """Set what membranes begin with."""
+        self.begin = np.asarray(v)
+
+    def record(self, what: str) -> None:
+        """Ask for a recording."""
+        self.recorded.append(what)
+
+    def get_data(self, what: str) -> Any:
+        """Return a recording, which must have been asked for, as neo does."""
+        assert what in self.recorded
+        rows = np.array(self.spikes) if Simulator.has_machine() else np.zeros((0, self.size))
+        trains = [
+            np.flatnonzero(rows[:, cell]) * Simulator.now.timestep for cell in range(self.size)
+        ]
+        return SimpleNamespace(segments=[SimpleNamespace(spiketrains=trains)])
+
+
+@dataclass
+class Projection:
+    """Connections [(before, behind, weight, delay in ms)]."""
+
+    before: Population
+    behind: Population
+    listed: list[tuple[int, int, float, float]]
+    receptor_type: str
+
+    def __post_init__(self) -> None:
+        now = Simulator.now
+        assert all(weight > 0 and delay == now.timestep for _, _, weight, delay in self.listed)
+        now.projections.append(self)
+        self.weights = np.zeros((self.behind.size, self.before.size))
+        for before, behind, weight, _ in self.listed:
+            self.weights[behind, before] += weight
+
+    def brought(self) -> Any:
+        """Return what the spikes of the step before bring now."""
+        spikes = self.before.spikes[-1] if self.before.spikes else np.zeros(self.before.size)
+        taken = self.weights @ spikes
+        return taken if self.receptor_type == "excitatory" else -taken
+
+
+class Simulator:
+    """The state of the simulation that was set up last."""
+
+    now: Simulator
+
+    def __init__(self, timestep: float) -> None:
+        self.timestep = timestep
+        self.populations: list[Population] = []
+        self.projections: list[Projection] = []
+        self.ran_ms = 0.0
+        self.ended = False
+
+    @staticmethod
+    def has_machine() -> bool:
+        """Return whether the configuration in the home folder names a machine."""
+        text = (Path(os.environ["HOME"]) / ".spynnaker.cfg").read_text(encoding="utf-8")
+        return "machine_name" in text
+
+    def run(self, duration_ms: float) -> None:
+        """Run; on a virtual board nothing fires."""
+        self.ran_ms += duration_ms
+        states: dict[int, tuple[Any, Any]] = {
+            id(one): (np.zeros(one.size), np.broadcast_to(one.begin, one.size))
+            for one in self.populations
+        }
+        for step in range(round(duration_ms / self.timestep)):
+            brought = {
+                id(one): sum(
+                    [each.brought() for each in self.projections if each.behind is one],
+                    np.zeros(one.size),
+                )
+                for one in self.populations
+            }
+            for one in self.populations:
+                fired, states[id(one)] = _step(one, brought[id(one)], states[id(one)], step)
+                one.spikes.append(fired)
+
+
+def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> Any:
+    """Return what a population fires in a step, and its current and membrane behind it."""
+    dt = Simulator.now.timestep
+    if one.cells.kind == "SpikeSourceArray":
+        times = one.cells.parameters["spike_times"] or [[]] * one.size
+        return np.array([float(step * dt in some) for some in times]), state
+    values = {name: np.asarray(value) for name, value in one.cells.parameters.items()}
+    current, membrane = state
+    kept = np.exp(-dt / values["tau_m"])
+    if one.cells.kind == "IF_curr_exp":
+        current = current * np.exp(-dt / values["tau_syn_E"]) + brought
+        aim = values["v_rest"] + current * values["tau_m"] / values["cm"]
+    else:
+        aim = values["v_rest"]
+        membrane = membrane + brought
+    membrane = aim + (membrane - aim) * kept
+    fired = membrane > values["v_thresh"]
+    return fired.astype(float), (current, np.where(fired, values["v_reset"], membrane))
+
+
+def _setup(timestep: float, min_delay: float) -> None:
+    assert timestep == min_delay > 0
+    Simulator.now = Simulator(timestep)
+
+
+def _end() -> None:
+    assert not Simulator.now.ended
+    Simulator.now.ended = True
+
+
+def _placements() -> list[Any]:
+    own = [SimpleNamespace(vertex=SimpleNamespace(label="SYSTEM:ExtraMonitor"), x=0, y=0, p=1)]
+    return own + [
+        SimpleNamespace(vertex=one._vertex, x=0, y=core // 4, p=2 + core % 4)
+        for core, one in enumerate(Simulator.now.populations)
+    ]
+
+
+def _energy() -> Any:
+    time_s = Simulator.now.ran_ms / 1e3
+    energy_j = 48 * IDLE_CHIP_W * time_s
+    names = ("exec_energy_j", "exec_energy_cores_j", "exec_energy_boards_j")
+    rest = dict.fromkeys(("loading_energy_j", "mapping_energy_j", "saving_energy_j"), 1.0)
+    return SimpleNamespace(exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest)
+
+
+@contextmanager
+def installed(versions: dict[str, str] | None = None) -> Iterator[None]:
+    """Put the modules in place of sPyNNaker's, of these versions."""
+    stated = VERSIONS if versions is None else versions
+    kinds = ("SpikeSourceArray", "IF_curr_exp", "IF_curr_delta")
+    cells = {kind: (lambda kind: lambda **given: Cells(kind, given))(kind) for kind in kinds}
+    view = SimpleNamespace(
+        iterate_placemements=_placements, get_machine=lambda: SimpleNamespace(n_chips=48)
+    )
+    modules = {
+        "pyNN.spiNNaker": {
+            **cells,
+            "setup": _setup,
+            "run": lambda duration_ms: Simulator.now.run(duration_ms),
+            "end": _end,
+            "Population": lambda size, cells, label: Population(size, cells, label),
+            "Projection": lambda before, behind, listed, receptor_type: Projection(
+                before, behind, listed, receptor_type
+            ),
+            "FromListConnector": list,
+        },
+        "spynnaker.pyNN.data": {"SpynnakerDataView": view},
+        "spinn_front_end_common.interface.interface_functions": {"compute_energy_used": _energy},
+    }
+    made = {}
+    for name, content in modules.items():
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
+        vars(made[name]).update(content)
+    with patch.dict(sys.modules, made), patch("importlib.metadata.version", stated.__getitem__):
+        yield
