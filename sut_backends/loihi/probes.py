@@ -41,9 +41,13 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
     """
     repeats = -(-steps // len(spikes))
     whole = np.tile(spikes, (repeats, 1))[:steps]
-    time = _profiled(network, whole, lambda one: one.execution_time_probe(
-        num_steps=steps, buffer_size=BUFFER_SIZE
-    ))
+    # A run goes on until the last spikes have gone through.
+    steps += stock_plan.plan(network, vectors=False).lag_steps
+    time = _profiled(
+        network,
+        whole,
+        lambda one: one.execution_time_probe(num_steps=steps, buffer_size=BUFFER_SIZE),
+    )
     active = _profiled(network, whole, lambda one: one.energy_probe(num_steps=steps))
     idle = _profiled(network, whole * 0, lambda one: one.energy_probe(num_steps=steps))
     activity = _profiled(network, whole, lambda one: one.activity_probe())

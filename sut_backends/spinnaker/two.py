@@ -67,7 +67,9 @@ class SpinnakerTwoRunner:
         )
         self._network, entries, exits = convert.from_nir(graph, config)
         if len(entries) != 1 or len(exits) != 1:
-            raise ValueError(f"{len(entries)} inputs and {len(exits)} outputs, one of each is meant")
+            raise ValueError(
+                f"{len(entries)} inputs and {len(exits)} outputs, one of each is meant"
+            )
         self._entry = entries[0]
         self._exit = exits[0]
         self.about = {
@@ -83,7 +85,9 @@ class SpinnakerTwoRunner:
         """
         spikes = np.asarray(spikes)
         if spikes.max(initial=0) > 1:
-            raise ValueError(f"{int(spikes.max())} spikes of a channel in one step, a list holds one")
+            raise ValueError(
+                f"{int(spikes.max())} spikes of a channel in one step, a list holds one"
+            )
         self._entry.params = {
             channel: np.flatnonzero(spikes[:, channel]).tolist()
             for channel in range(spikes.shape[1])

@@ -122,8 +122,8 @@ class Lif:
     def step(self) -> int:
         """Do a step; return how many cells fired."""
         taken = np.asarray(sum(port.owner.kept for port in self.a_in.fed_by))
-        self.u.value = _towards_zero(self.u.value * self.decays[0]) + (taken << 6)
-        self.v.value = _towards_zero(self.v.value * self.decays[1]) + self.u.value
+        self.u.value = _decayed(self.u.value, self.decays[0]) + (taken << 6)
+        self.v.value = _decayed(self.v.value, self.decays[1]) + self.u.value
         self.sent = (self.v.value > self.vth).astype(np.int64)
         self.v.value = np.where(self.sent, 0, self.v.value)
         return int(self.sent.sum())
@@ -276,5 +276,6 @@ def _sent(port: Port) -> Any:
     return _sent(owner.inp) if isinstance(owner, Adapter) else owner.sent
 
 
-def _towards_zero(product: Any) -> Any:
+def _decayed(value: Any, kept: int) -> Any:
+    product = np.asarray(value, np.int64) * kept
     return np.sign(product) * (np.abs(product) >> 12)

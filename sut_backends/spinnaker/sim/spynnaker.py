@@ -36,8 +36,10 @@ class Vertex:
     label: str
 
     def get_ring_buffer_shifts(self) -> list[int]:
-        """Return the shifts of both receptors."""
-        return [2, 2]
+        """Return the shifts of both receptors: the largest weight a quarter of what there is."""
+        into = [one for one in Simulator.now.projections if one.behind._vertex is self]
+        largest = max(float(one.weights.max(initial=0.0)) for one in into)
+        return [int(np.ceil(np.log2(4 * largest)))] * 2
 
     def get_weight_scales(self, shifts: list[int]) -> Any:
         """Return the factors from nA to 16 bits."""

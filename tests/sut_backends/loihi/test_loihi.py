@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of Loihi can be tried without a chip: what is refused, fixed point, calls against a stand-in
+of lava-loihi, and the board's own sensors as that stand-in makes them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nir
+import numpy as np
+import pytest
+
+from rig.network import graph
+from rig.network.conventions import PRESETS
+from rig.network.interpreter import run
+from rig.network.plain import write_plain
+from scenarios.tasks.asc.task import SHIPPED_MODEL
+from sut_backends.loihi import hardware, probes, runner
+from sut_backends.loihi.sim import lava_loihi
+from sut_backends.loihi.stock_plan import plan
+from sut_backends.workers.inside.plain_network import read
+from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
+
+CHIP = {"rule": "stock", "hardware": True}
+
+
+@pytest.fixture
+def lava(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The stand-in in place of Lava, in the version that the runner wants."""
+    monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
+    with lava_loihi.installed() as boards:
+        yield boards
+
+
+def opened(job: dict[str, Any], **settings: Any) -> Any:
+    return runner.open_network(job | {"settings": settings})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"last": nir.LI(np.ones(3), np.ones(3), np.zeros(3))}, "last is a LI: Lava runs"),
+        ({"first": nir.Linear(np.full((8, 5), np.nan))}, "first holds NaN or infinity"),
+    ],
+)
+def test_networks_that_lava_does_not_run_are_refused_by_node(
+    change: dict[str, Any], said: str, tmp_path: Path, lava: list[str]
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        opened(plain(tmp_path, two_layers(np.random.default_rng(0)) | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"last": lif(3, v_reset=np.full(3, -0.5))}, "last has a v_reset"),
+        ({"last": lif(3, v_leak=np.full(3, 0.1))}, "last has a v_leak"),
+        ({"first": nir.Affine(np.ones((8, 5)), np.ones(8))}, "first has a bias"),
+        ({"hidden": cuba(8, v_threshold=np.full(8, 1e-4))}, "hidden has weights"),
+        ({"hidden": cuba(8, v_threshold=np.zeros(8))}, "hidden has a threshold of 0"),
+    ],
+)
+def test_networks_that_stock_cells_are_not_are_refused_by_node(
+    change: dict[str, Any], said: str, tmp_path: Path, lava: list[str]
+) -> None:
+    nodes = two_layers(np.random.default_rng(0)) | change
+    with pytest.raises(ValueError, match=said):
+        opened(plain(tmp_path, nodes), **CHIP)
+
+
+def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(tmp_path: Path) -> None:
+    nodes = two_layers(np.random.default_rng(0))
+    nodes["back"] = nir.Linear(np.ones((8, 3)))
+    nodes["short"] = nir.Linear(np.ones((3, 5)))
+    straight = [
+        ("input", "first"), ("first", "hidden"), ("hidden", "second"), ("second", "last"),
+        ("last", "output"),
+    ]  # fmt: skip
+    for more, said in (
+        ([("last", "back"), ("back", "hidden")], "back feeds back to hidden"),
+        ([("input", "short"), ("short", "last")], r"last is fed over ways of \[1, 2\] stock Dense"),
+    ):
+        used = {name for edge in straight + more for name in edge}
+        job = plain(tmp_path, {name: nodes[name] for name in used}, straight + more)
+        with pytest.raises(ValueError, match=said):
+            plan(read(job["plain"]), vectors=True)
+
+
+def test_a_chip_that_is_not_there_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = plain(tmp_path, two_layers(np.random.default_rng(0)))
+    with pytest.raises(ValueError, match="lava-nc is not installed for this Python"):
+        opened(job)
+    monkeypatch.setattr(runner.metadata, "version", lambda name: "0.11.0")
+    with pytest.raises(ValueError, match=r"lava-nc 0.11.0 is installed, 0.10.0 is the one"):
+        opened(job)
+    monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
+    with lava_loihi.installed(there=False), pytest.raises(ValueError, match="needs lava-loihi"):
+        opened(job, **CHIP)
+    with lava_loihi.installed(), pytest.raises(ValueError, match="runs stock LIF alone"):
+        opened(job, rule="file", hardware=True)
+    with pytest.raises(ValueError, match="one of file, stock"):
+        opened(job, rule="other")
+
+
+def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
+    tmp_path: Path, lava: list[str]
+) -> None:
+    rng = np.random.default_rng(3)
+    nodes = two_layers(rng)
+    job = plain(tmp_path, nodes)
+    names = list(nodes)
+    whole = nir.NIRGraph(
+        nodes, list(zip(names, names[1:], strict=False)), {"dt_s": 0.001}, type_check=False
+    )
+    spikes = (rng.random((2, 400, 5)) < 0.2).astype(float)
+    expected = run(graph.network(whole), spikes).values["output"]
+    running = opened(job, host="10.0.0.1", **CHIP)
+    assert lava == ["10.0.0.1"]
+    assert [one["cells"] for one in running.about["processes"]] == [4, 4, 3]
+    assert running.about["lag_steps"] == 2
+    first, membranes = running.run(spikes[0])
+    assert membranes is None
+    second, _ = running.run(spikes[1])
+    again, _ = running.run(spikes[0])
+    running.close()
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, second)
+    for found, wanted in ((first, expected[0]), (second, expected[1])):
+        assert wanted.sum() > 100
+        # 8 bits of a weight move a spike now and then.
+        assert abs(found.sum() - wanted.sum()) < 0.1 * wanted.sum()
+        assert np.mean(found != wanted) < 0.05
+
+
+def test_without_silence_between_them_a_sample_reaches_into_the_next(
+    tmp_path: Path, lava: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    job = plain(tmp_path, two_layers(rng))
+    spikes = (rng.random((400, 5)) < 0.9).astype(float)
+    for least, equal in ((hardware.MEMBRANE_MIN, True), (0, False)):
+        monkeypatch.setattr(hardware, "MEMBRANE_MIN", least)
+        running = opened(job, **CHIP)
+        assert np.array_equal(running.run(spikes)[0], running.run(spikes)[0]) == equal
+
+
+def test_whole_weights_stay_whole_in_fixed_point(tmp_path: Path) -> None:
+    network = graph.network(graph.read(SHIPPED_MODEL))
+    write_plain(network, PRESETS["xylo"], None, tmp_path / "plain.npz")
+    found = plan(read(str(tmp_path / "plain.npz")), vectors=False)
+    fixed = hardware.fixed_point(found)
+    assert sum(len(cells.which) for cells in found.cells) == 100
+    assert all(one["scale"] == 2 and not one["largest error of a weight"] for one in fixed.report)
+    assert {one.du for one in fixed.registers} == {2047, 1023}
+    assert {one.dv for one in fixed.registers} == {2048, 1024, 512, 256, 128}
+    assert max(one["error of du"] for one in fixed.report) < 1e-6
+
+
+def test_the_boards_sensors_are_read_in_runs_of_their_own(tmp_path: Path, lava: list[str]) -> None:
+    rng = np.random.default_rng(5)
+    network = read(plain(tmp_path, two_layers(rng))["plain"])
+    spikes = (rng.random((50, 5)) < 0.5).astype(float)
+    told = probes.probe(network, spikes, 120)
+    assert told["origin"] == {"time": "board's own sensor", "energy": "board's own sensor"}
+    assert told["samples"] == 3
+    steps = told["steps"]
+    assert steps == 122
+    assert told["time_s"] == pytest.approx(steps * lava_loihi.STEP_S)
+    # The time probe disturbs power: had it been asked for in the same run, idle would be more.
+    assert told["idle"]["total_w"] == pytest.approx(lava_loihi.STATIC_W + lava_loihi.IDLE_W)
+    spiking_w = lava_loihi.SPIKE_W * told["activity"][0] / steps
+    assert told["activity"][0] > 50
+    assert told["active"]["dynamic_w"] == pytest.approx(lava_loihi.IDLE_W + spiking_w)
+    assert told["dynamic_energy_j"] == pytest.approx(spiking_w * told["time_s"])
+    assert told["energy_j"] == pytest.approx(1e-6 * told["energy as the board states it"]["total"])
+
+
+def test_readings_that_cannot_be_are_refused(
+    tmp_path: Path, lava: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = read(plain(tmp_path, two_layers(np.random.default_rng(5)))["plain"])
+    spikes = np.zeros((10, 5))
+    short = property(lambda one: np.full(3, 1e-6))
+    monkeypatch.setattr(lava_loihi.Profiler, "execution_time", short)
+    with pytest.raises(ValueError, match="the board timed 3 steps, 12 were run"):
+        probes.probe(network, spikes, 10)
+    monkeypatch.undo()
+    monkeypatch.setattr(lava_loihi.Profiler, "power_breakdown", lambda one: (float("nan"),) * 6)
+    with pytest.raises(ValueError, match="NaN"):
+        probes.probe(network, spikes, 10)
