@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import re
 import tomllib
 import typing
@@ -283,5 +284,6 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
         value = getattr(settings, part.name)
         if PATH in getattr(hints[part.name], "__metadata__", ()) and value != part.default:
             base = Path.cwd() if part.name in overridden else folder
-            changes[part.name] = str((base / Path(value).expanduser()).resolve())
+            # Links stay links: the Python of an environment is one, and is another without it.
+            changes[part.name] = os.path.abspath(base / Path(value).expanduser())  # noqa: PTH100
     return dataclasses.replace(settings, **changes)

@@ -130,9 +130,12 @@ def build(plan: StockPlan, fixed: FixedPoint, channels: int, steps: int) -> Buil
         silence.append((process.v, rest + MEMBRANE_MIN))
         made.append(process)
     for synapses, weights in zip(plan.synapses, fixed.weights, strict=True):
-        counts = synapses.source is None
-        process = dense(weights=weights, num_message_bits=MESSAGE_BITS if counts else 0)
-        (onto.out if counts else made[synapses.source].s_out).connect(process.s_in)
+        if synapses.source is None:
+            process = dense(weights=weights, num_message_bits=MESSAGE_BITS)
+            onto.out.connect(process.s_in)
+        else:
+            process = dense(weights=weights, num_message_bits=0)
+            made[synapses.source].s_out.connect(process.s_in)
         process.a_out.connect(made[synapses.target].a_in)
     exits = []
     for index in plan.outputs:

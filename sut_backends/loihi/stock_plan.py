@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as Lava's own LIF and Dense, in numbers: cells with their decays, matrices between them.
+"""A network as Lava's own LIF and Dense, in numbers: cells and their decays, matrices between them.
 
 It is another rule than most files mean: one spike a step, above the threshold, and back to 0; and
 what a Dense receives it hands on a step later.
@@ -115,6 +115,7 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
             f"{node.name} has a v_leak that is not 0: as a bias it would begin before the input"
         )
     gain = np.asarray(values["r"], np.float64)
+    factor: Any = 1.0
     share_syn: Any = 1.0
     if node.type == "IF":
         share_mem: Any = 0.0

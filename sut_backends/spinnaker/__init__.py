@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks on SpiNNaker: mapped on a virtual board, run on a machine; SpiNNaker 2 by its package."""
+"""Networks on SpiNNaker: mapped on a virtual board, or run on a machine; SpiNNaker 2 as well."""

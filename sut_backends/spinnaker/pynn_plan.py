@@ -126,7 +126,7 @@ def _population(
         raise ValueError(f"{node.name} has a threshold that is not above its rest")
     mv = THRESHOLD_MV / float(height.max())
     gain = tau_ms / dt_ms if unit else values["r"]
-    parameters = {
+    parameters: dict[str, Any] = {
         "tau_m": tau_ms,
         "v_rest": rest * mv,
         "v_reset": np.broadcast_to(values.get("v_reset", np.zeros(())), node.shape_out) * mv,

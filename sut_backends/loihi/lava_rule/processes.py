@@ -8,6 +8,8 @@ closes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from lava.magma.core.decorator import implements, requires, tag
 from lava.magma.core.model.py.model import PyLoihiProcessModel
@@ -36,7 +38,7 @@ class Connection(AbstractProcess):
 class Neurons(AbstractProcess):
     """Neurons that follow a rule of `rules`."""
 
-    def __init__(self, shape: tuple[int, ...], rule: dict, start: np.ndarray) -> None:
+    def __init__(self, shape: tuple[int, ...], rule: dict[str, Any], start: np.ndarray) -> None:
         super().__init__(rule=rule)
         self.a_in = InPort(shape=shape)
         self.s_out = OutPort(shape=shape)
@@ -81,7 +83,7 @@ class NeuronsModel(PyLoihiProcessModel):
     current: np.ndarray = LavaPyType(np.ndarray, float)
     membrane: np.ndarray = LavaPyType(np.ndarray, float)
 
-    def __init__(self, proc_params) -> None:
+    def __init__(self, proc_params: Any) -> None:
         super().__init__(proc_params)
         self._rule = proc_params["rule"]
 

@@ -170,8 +170,9 @@ class Profiler:
     @staticmethod
     def init(run_cfg: Loihi2HwCfg) -> Profiler:
         """Return the profiler of a run configuration."""
-        run_cfg.profiler = Profiler()
-        return run_cfg.profiler
+        profiler = Profiler()
+        run_cfg.profiler = profiler
+        return profiler
 
     def begin(self, steps: int) -> None:
         """Note the run."""
@@ -224,7 +225,7 @@ class RunSteps:
 def installed(*, there: bool = True) -> Iterator[list[str]]:
     """Put the modules in place of Lava's; `there`: lava-loihi is. Yields the boards asked for."""
     boards: list[str] = []
-    modules = {
+    modules: dict[str, dict[str, Any]] = {
         "lava.magma.core.run_configs": {"Loihi2HwCfg": Loihi2HwCfg},
         "lava.magma.core.run_conditions": {"RunSteps": RunSteps},
         "lava.proc.lif.process": {"LIF": Lif},
@@ -235,12 +236,12 @@ def installed(*, there: bool = True) -> Iterator[list[str]]:
         "lava.utils.loihi": {"is_installed": lambda: there, "use_ethernet_host": boards.append},
         "lava.utils.profiler": {"Profiler": Profiler},
     }
-    made = {}
+    made: dict[str, ModuleType] = {}
     for name, content in modules.items():
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
             made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
-        vars(made[name]).update(content)
+        made[name].__dict__.update(content)
     with patch.dict(sys.modules, made):
         yield boards
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 
@@ -43,7 +43,7 @@ class FakeNetwork:
 class Chip:
     """A chip at an address."""
 
-    asked: list[tuple[str, int, float]] = []
+    asked: ClassVar[list[tuple[str, int, float]]] = []
 
     def __init__(self, eth_ip: str) -> None:
         self._address = eth_ip
@@ -73,14 +73,14 @@ def installed() -> Iterator[list[tuple[str, int, float]]]:
     names = SimpleNamespace
     package = ModuleType("spinnaker2")
     convert = ModuleType("spinnaker2.s2_nir")
-    vars(convert).update(
+    convert.__dict__.update(
         ConversionConfig=names,
         ResetMethod=names(ZERO="zero", SUBTRACT="subtract"),
         IntegratorMethod=names(FORWARD="forward"),
         from_nir=_from_nir,
     )
     hardware = ModuleType("spinnaker2.hardware")
-    vars(hardware).update(SpiNNaker2Chip=Chip)
+    hardware.__dict__.update(SpiNNaker2Chip=Chip)
     modules = {
         "spinnaker2": package,
         "spinnaker2.s2_nir": convert,

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -187,16 +188,20 @@ def _energy() -> Any:
     return SimpleNamespace(exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest)
 
 
+def _cells(kind: str, **parameters: Any) -> Cells:
+    return Cells(kind, parameters)
+
+
 @contextmanager
 def installed(versions: dict[str, str] | None = None) -> Iterator[None]:
     """Put the modules in place of sPyNNaker's, of these versions."""
     stated = VERSIONS if versions is None else versions
     kinds = ("SpikeSourceArray", "IF_curr_exp", "IF_curr_delta")
-    cells = {kind: (lambda kind: lambda **given: Cells(kind, given))(kind) for kind in kinds}
+    cells = {kind: partial(_cells, kind) for kind in kinds}
     view = SimpleNamespace(
         iterate_placemements=_placements, get_machine=lambda: SimpleNamespace(n_chips=48)
     )
-    modules = {
+    modules: dict[str, dict[str, Any]] = {
         "pyNN.spiNNaker": {
             **cells,
             "setup": _setup,
@@ -211,11 +216,11 @@ def installed(versions: dict[str, str] | None = None) -> Iterator[None]:
         "spynnaker.pyNN.data": {"SpynnakerDataView": view},
         "spinn_front_end_common.interface.interface_functions": {"compute_energy_used": _energy},
     }
-    made = {}
+    made: dict[str, ModuleType] = {}
     for name, content in modules.items():
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
             made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
-        vars(made[name]).update(content)
+        made[name].__dict__.update(content)
     with patch.dict(sys.modules, made), patch("importlib.metadata.version", stated.__getitem__):
         yield

@@ -14,6 +14,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
         done = [running.run(sample) for sample in np.load(spikes, allow_pickle=False)]
     finally:
         running.close()
-    found = {"values": np.stack([values for values, _ in done])}
+    found: dict[str, Any] = {"values": np.stack([values for values, _ in done])}
     if all(membranes is not None for _, membranes in done):
         found["membranes"] = np.stack([membranes for _, membranes in done])
     np.savez_compressed(out, about=np.asarray(json.dumps(running.about)), **found)

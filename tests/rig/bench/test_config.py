@@ -77,6 +77,15 @@ def test_a_wrong_key_or_value_is_refused_with_its_path(
     assert caught.value.exit_code == 2
 
 
+def test_a_path_is_made_absolute_and_its_links_stay(tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "python").symlink_to("/bin/sh")
+    text = GOOD.replace("[sut.virtual]", '[sut.cpu]\ninterpreter = "../x/../env/python"')
+    (tmp_path / "benches").mkdir()
+    resolved = config.load(bench(tmp_path / "benches", text))
+    assert resolved.sut.settings.interpreter == str(tmp_path / "env" / "python")
+
+
 @pytest.mark.parametrize("change", ["nonsense", "trials=3", "=3", "sut..port=1"])
 def test_a_malformed_override_is_refused(tmp_path: Path, change: str) -> None:
     with pytest.raises(ConfigError, match="--set"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def plain(
 ) -> dict[str, Any]:
     """Write a network, in the file's order where no edges are stated, and return a job for it."""
     names = list(nodes)
-    wanted = list(zip(names, names[1:], strict=False)) if edges is None else edges
+    wanted = list(pairwise(names)) if edges is None else edges
     whole = nir.NIRGraph(nodes, wanted, metadata={"dt_s": 0.001}, type_check=False)
     path = folder / "plain.npz"
     write_plain(graph.network(whole), Conventions(), None, path)

@@ -6,6 +6,7 @@ of lava-loihi, and the board's own sensors as that stand-in makes them up.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,7 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     nodes = two_layers(rng)
     job = plain(tmp_path, nodes)
     names = list(nodes)
-    whole = nir.NIRGraph(
-        nodes, list(zip(names, names[1:], strict=False)), {"dt_s": 0.001}, type_check=False
-    )
+    whole = nir.NIRGraph(nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False)
     spikes = (rng.random((2, 400, 5)) < 0.2).astype(float)
     expected = run(graph.network(whole), spikes).values["output"]
     running = opened(job, host="10.0.0.1", **CHIP)

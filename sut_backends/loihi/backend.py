@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loihi 2, or Lava's simulator on this computer's processor, as a system under test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from annotated_types import doc
+
+from rig.interfaces.context import BenchContext
+from rig.model.origin import Origin, Origins
+from rig.model.pace import Pace
+from sut_backends.hosted.sync_wire import Power
+from sut_backends.workers.environments import interpreter_of
+from sut_backends.workers.network_sut import Runner, open_network_sut
+from sut_backends.workers.process import Place
+from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
+from sut_backends.workers.sut import WorkerSut
+
+
+class LoihiSut(WorkerSut):
+    """A task's network in Lava."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The rule of the neurons, where they run, and the Python that has Lava."""
+
+        rule: Annotated[
+            Literal["file", "stock"],
+            doc('"file": process models of our own, by the file; "stock": Lava\'s LIF.'),
+        ] = "file"
+        hardware: Annotated[
+            bool, doc("On Loihi 2, which needs lava-loihi, instead of Lava's simulator.")
+        ] = False
+        host: Annotated[
+            str, doc("Address of the board's host; empty: SLURM and BOARD of the environment.")
+        ] = ""
+        interpreter: Interpreter = ""
+        start_s: StartLimit = 120.0
+        slots: SlotCount = 64
+        sync_hold_us: HoldTime = 50
+        power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
+            default_factory=Power
+        )
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return whether Lava's simulator runs the network."""
+        return not settings.hardware
+
+    @staticmethod
+    def origins(settings: Settings) -> Origins:
+        """Return that a simulator measures nothing, and that a board in a rack has its own sensors
+        alone.
+        """
+        if settings.hardware:
+            return Origins(Origin.MEASURED, Origin.OWN_SENSOR)
+        return Origins(Origin.SIMULATED, Origin.SIMULATED)
+
+    @staticmethod
+    def pace(settings: Settings) -> Pace:
+        """Return that there is no line, and that only Lava knows what a query takes."""
+        return Pace(wired=False)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
+        """Start the worker; ConfigError without an interpreter, BenchError where it does not start:
+        Lava is missing, or cannot be this network.
+        """
+        where = "Loihi 2" if settings.hardware else "Lava's simulator"
+        runner = Runner(
+            kind="loihi",
+            module="sut_backends.loihi.runner",
+            name=f"{where}, {settings.rule} rule",
+            origins=cls.origins(settings),
+            settings={
+                "rule": settings.rule,
+                "hardware": settings.hardware,
+                "host": settings.host,
+            },
+        )
+        place = Place(
+            interpreter=interpreter_of("loihi", settings.interpreter, context),
+            start_s=settings.start_s,
+            isolated=True,
+        )
+        return open_network_sut(
+            runner,
+            place,
+            context,
+            slots=settings.slots,
+            sync_hold_us=settings.sync_hold_us,
+            power_w=settings.power_w,
+        )

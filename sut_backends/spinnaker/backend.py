@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SpiNNaker as a system under test: a machine behind sPyNNaker, or a SpiNNaker 2 board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Unit, doc
+
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.model.origin import Origins
+from rig.model.pace import Pace
+from rig.settings.declare import Count
+from sut_backends.workers.environments import interpreter_of
+from sut_backends.workers.network_sut import Runner, open_network_sut
+from sut_backends.workers.process import Place
+from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
+from sut_backends.workers.sut import WorkerSut
+
+MODULE = "sut_backends.spinnaker.runner"
+NO_MACHINE = (
+    "on sPyNNaker's virtual board data from a run are empty: it maps a network, and computes "
+    "nothing"
+)
+
+
+class SpinnakerSut(WorkerSut):
+    """A task's network on SpiNNaker."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The machine, its generation, and the Python that has its SDK."""
+
+        machine: Annotated[str, doc("Address of the machine or board; there is no default.")] = ""
+        generation: Annotated[
+            Literal[1, 2], doc("1: sPyNNaker; 2: py-spinnaker2, which you install by hand.")
+        ] = 1
+        input_spikes_max: Annotated[
+            Count, Ge(1), doc("Sources for each channel: the most spikes that it fires in a step.")
+        ] = 1
+        tick_s: Annotated[
+            float, Gt(0), Unit("s"), doc("System tick of SpiNNaker 2, for one step.")
+        ] = 1e-3
+        interpreter: Interpreter = ""
+        start_s: StartLimit = 120.0
+        slots: SlotCount = 64
+        sync_hold_us: HoldTime = 50
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return False: a machine is what it runs on."""
+        return False
+
+    @staticmethod
+    def pace(settings: Settings) -> Pace:
+        """Return that there is no line, and that only the machine knows what a query takes."""
+        return Pace(wired=False)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
+        """Start the worker; ConfigError without a machine or an interpreter, BenchError where it
+        does not start: the SDK is missing, or cannot be this network.
+        """
+        if not settings.machine:
+            raise ConfigError(
+                "[sut.spinnaker] needs a machine",
+                path="sut.spinnaker.machine",
+                evidence=NO_MACHINE,
+                try_next="the machine's address; for the mapping alone: rig model map MODEL.nir "
+                "--on spinnaker",
+            )
+        runner = Runner(
+            kind="spinnaker",
+            module=MODULE,
+            name=f"SpiNNaker {settings.generation} at {settings.machine}",
+            origins=Origins(),
+            settings={
+                "machine": settings.machine,
+                "generation": settings.generation,
+                "input_spikes_max": settings.input_spikes_max,
+                "tick_s": settings.tick_s,
+            },
+        )
+        place = Place(
+            interpreter=interpreter_of("spinnaker", settings.interpreter, context),
+            start_s=settings.start_s,
+            isolated=True,
+        )
+        return open_network_sut(
+            runner, place, context, slots=settings.slots, sync_hold_us=settings.sync_hold_us
+        )
