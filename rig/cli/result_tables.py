@@ -17,7 +17,8 @@ from rig.cli.verdicts import print_verdict
 from rig.model import comparison
 from rig.model.comparison import Compared
 from rig.model.metric import Prominence
-from rig.results import origins
+from rig.network import complexity_text
+from rig.results import complexity, origins
 from rig.results.document import MetricResult, Results, TrialResult
 from rig.results.replication import LIMIT, deviation
 from rig.results.resolution import Resolution
@@ -37,6 +38,8 @@ def print_results(console: Console, results: Results) -> None:
     # A line of their own: in a narrow terminal none of them is broken.
     title = f"{escape(title)}\n{' '.join(map(badge, marked))}" if marked else escape(title)
     _print_metrics(console, results, title)
+    if network := complexity.of_facts(results.provenance.stored):
+        console.print(escape(complexity_text.sentence(network)), soft_wrap=True, highlight=False)
     if clock := results.provenance.device_clock:
         console.print(escape(_unmetered(clock)), soft_wrap=True)
     if results.targets:

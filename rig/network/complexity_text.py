@@ -39,11 +39,17 @@ def basis(found: Complexity) -> str:
 def line(found: Complexity) -> str:
     """Return all of it in one line."""
     return (
-        f"{bytes_text(found.footprint_b)}; connection sparsity {found.connection_sparsity:.4f}, "
+        f"footprint {bytes_text(found.footprint_b)}; connection sparsity "
+        f"{found.connection_sparsity:.4f}, "
         f"activation sparsity {found.activation_sparsity:.4f}; synaptic operations a sample: dense "
         f"{found.dense:,.0f}, effective MACs {found.effective_macs:,.0f}, ACs "
-        f"{found.effective_acs:,.0f}; {quantity(found.execution_rate_hz, 'Hz')}"
+        f"{found.effective_acs:,.0f}; execution rate {quantity(found.execution_rate_hz, 'Hz')}"
     )
+
+
+def sentence(found: Complexity) -> str:
+    """Return all of it, and what it is of and where it was counted."""
+    return f"network: {line(found)}; {basis(found)}; {MEANING}"
 
 
 def _operations(count: float) -> str:

@@ -21,13 +21,14 @@ from rig.interfaces.scenario import Illustrated
 from rig.model import comparison
 from rig.model.metric import Prominence
 from rig.model.picture import Picture
+from rig.network import complexity_text
 from rig.problems import PROBLEM_CODES
 from rig.report.distributions import distributions
 from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE, Plot, svg
-from rig.results import origins
+from rig.results import complexity, origins
 from rig.results.budget_table import table as budget_table
 from rig.results.document import MetricResult, Results
 from rig.results.replication import LIMIT
@@ -89,6 +90,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     main, further = _split(results)
     provenance = results.provenance.stored
     targets = results.targets or ()
+    counted = complexity.of_facts(provenance)
     monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
     return {
@@ -97,6 +99,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
         "limit": LIMIT,
         "bench_toml": bench_toml,
         "labels": results.labels,
+        "network": complexity_text.sentence(counted) if counted else "",
         "origins": str(origins.of_facts(provenance)),
         "claims": results.audit is not None,
         "residual_limit_s": residual_limit_s(results) if monitors else None,

@@ -22,7 +22,7 @@ from rig.model.metric import Metric
 from rig.model.trial import Trial
 from rig.results import document, results
 from rig.results.document import Results
-from rig.session import estimate
+from rig.session import complexity, estimate
 from rig.session.estimate import Estimate
 from rig.session.open_parts import BenchParts, open_parts
 from rig.session.planning import refuse_claim, steps, trial_seed
@@ -288,6 +288,7 @@ def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dic
         "phases": phases,
         "samples": len(bench.task),
         **bench.task.provenance(),
+        **complexity.facts(bench.task),
         **names,
     }
     none = bench.config.no_monitor

@@ -99,10 +99,7 @@ def about(found: ModelComparison) -> list[str]:
         f"reference: {found.reference}",
     ]
     if found.complexity is not None:
-        lines.append(
-            f"complexity: {complexity_text.line(found.complexity)} "
-            f"({complexity_text.basis(found.complexity)})"
-        )
+        lines.append(complexity_text.sentence(found.complexity))
     return lines
 
 

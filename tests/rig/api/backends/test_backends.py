@@ -12,6 +12,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rig.api.backends import agreement, comparison, forms, picture, runs
@@ -20,8 +21,16 @@ from rig.api.backends.comparison import Backend, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import Session, open_session
 from rig.bench import plugins
+from rig.cli.result_tables import print_results
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DataError, DeviceNotFound
+from rig.interfaces.context import BenchContext
+from rig.network import complexity, complexity_text, conventions, graph
+from rig.report.report import rendered
 from rig.store.events import Event, TrialFinished
+from scenarios.tasks.asc.integer import spike_counts
+from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.task import AscTask
 from tests.commands import rig
 from tests.conftest import ROOT
 
@@ -47,7 +56,11 @@ class Done:
 
     @property
     def sessions(self) -> list[Path]:
-        return sorted((self.folder / "sessions").iterdir())
+        found = {
+            path.name.rpartition("-")[2]: path for path in (self.folder / "sessions").iterdir()
+        }
+        assert len(found) == len(list((self.folder / "sessions").iterdir()))
+        return [found[name] for name in ("virtual", "posix", "cpu")]
 
     def file(self, ending: str) -> Path:
         return self.folder / "out" / f"comparison.{ending}"
@@ -105,6 +118,27 @@ def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
             low, high = figure["other_samples" if figure["unit"] == "1" else "same_samples"]
             assert low <= figure["value"] <= high
     assert "| virtual | 4 of 4 | 4 of 4 | 4 of 4 |" in done.file("md").read_text()
+
+
+def test_the_network_s_complexity_stands_beside_its_joules(
+    done: Done, found: ModelComparison, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counted = found.complexity
+    assert counted is not None
+    assert (counted.samples, counted.steps, counted.dense) == (4, 125, 400_000)
+    assert 0 < counted.effective_acs < counted.effective_macs < counted.dense
+    assert lines(done)["cpu"]["network_dense"] == "400000"
+    assert "effective MACs" in done.told.stdout
+    print_results(Terminal(width=200), Session(done.sessions[0]).results)
+    assert complexity_text.line(counted) in capsys.readouterr().out
+    assert complexity_text.line(counted) in rendered(done.sessions[0])
+    # By the task's own front end, over the same seconds.
+    task = AscTask.open(AscTask.Settings(samples=4), BenchContext())
+    audio = np.stack([np.frombuffer(task.payload(index), "<i2") for index in range(4)])
+    counts = spike_counts(read_model(MODEL).bank, audio)
+    read = graph.read(MODEL)
+    how = conventions.stated(read.nodes)
+    assert complexity.count(graph.network(read), counts, how=how) == counted
 
 
 def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The complexity of a task's network, counted over some of its samples when a session begins."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rig.errors import RigError
+from rig.interfaces.network_task import Networked, NetworkWorkload
+from rig.interfaces.task import Task
+from rig.network import complexity, conventions, graph
+from rig.network.checks import require_sound
+from rig.network.complexity import Complexity
+from rig.results.complexity import KEY
+
+#: So many samples are counted, evenly spaced among those of the task: the front end takes longer
+#: than the network does.
+_SAMPLES = 8
+
+
+def facts(task: Task) -> dict[str, Any]:
+    """Return what the provenance of a task says of its network's complexity; nothing where it has
+    no network, or one that the reference interpreter does not run.
+    """
+    if not isinstance(task, Networked) or not len(task):
+        return {}
+    count = min(_SAMPLES, len(task))
+    indices = [len(task) * place // count for place in range(count)]
+    try:
+        found = counted(task.network, [task.payload(index) for index in indices])
+    except (RigError, ImportError, ValueError):
+        return {}
+    return {KEY: dataclasses.asdict(found)}
+
+
+def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:
+    """Return what a network takes over these payloads; those of another length than the first one
+    are left out.
+    """
+    digest = hashlib.sha256(workload.path.read_bytes())
+    for part in (repr(workload).encode(), *payloads):
+        digest.update(hashlib.sha256(part).digest())
+    return _Counting(digest.hexdigest(), workload, tuple(payloads)).result()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Counting:
+    """A count that is made once in a process: sessions of one bench begin with the same one."""
+
+    digest: str
+    workload: NetworkWorkload = dataclasses.field(compare=False)
+    payloads: tuple[bytes, ...] = dataclasses.field(compare=False)
+
+    def result(self) -> Complexity:
+        return _count(self)
+
+
+@lru_cache(maxsize=32)
+def _count(counting: _Counting) -> Complexity:
+    workload = counting.workload
+    read = graph.read(workload.path)
+    require_sound(read, workload.dt_s)
+    nodes = graph.taken_apart(read)[0]
+    how = conventions.PRESETS[workload.rule] if workload.rule else conventions.stated(nodes)
+    module, _, function = workload.codec.partition(":")
+    codec = getattr(import_module(module), function)(**workload.arguments)
+    inputs = []
+    for payload in counting.payloads:
+        value = codec.load(payload)
+        for phase in codec.phases:
+            value = phase(value)
+        inputs.append(np.asarray(value))
+    same = [each for each in inputs if each.shape == inputs[0].shape]
+    return complexity.count(graph.network(read), np.stack(same), workload.dt_s, how)
