@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from rig.errors import ConfigError
 from rig.interfaces.sut import SutInfo
+from rig.model.origin import Origin, Origins
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import (
     CAPS_MAX_PAYLOAD_B,
@@ -74,7 +75,16 @@ def capabilities(info: SutInfo) -> CapsMessage:
 
 def pulses(info: SutInfo) -> bool:
     """Return whether real SYNC pulses leave the backend's device."""
-    return info.has_sync_line and not info.simulated
+    return info.has_sync_line and not is_simulated(info)
+
+
+def is_simulated(info: SutInfo) -> bool:
+    """Return whether times or energies of it are simulated or modelled: the protocol has one bit
+    for all of these, and none of them may be taken for measured.
+    """
+    stated = info.origins or Origins()
+    doubtful = {Origin.SIMULATED, Origin.MODELLED}
+    return info.simulated or stated.time in doubtful or stated.energy in doubtful
 
 
 def phases_of(info: SutInfo) -> int:
@@ -107,7 +117,7 @@ def _flags(info: SutInfo) -> Flag:
 
 
 def _more(info: SutInfo) -> More:
-    more: More = More.SIMULATED if info.simulated else More(0)
+    more: More = More.SIMULATED if is_simulated(info) else More(0)
     return more | More.KNEW if info.solves and info.details.get("knows_thresholds") else more
 
 

@@ -140,9 +140,11 @@ def _pulsed(
 
 def _introduce(out: Any, sut: SystemUnderTest, url: str) -> None:
     """Say what is served, and what the other host writes into its bench file."""
+    from sut_backends.served.capabilities import is_simulated
+
     info = sut.info
     out.print(f"serving {info.name} at {url}", markup=False, soft_wrap=True)
-    simulated = "simulated = true\n" if info.simulated else ""
+    simulated = "simulated = true\n" if is_simulated(info) else ""
     out.print(f'[sut.uart]\nport = "{url}"\n{simulated}', markup=False, soft_wrap=True, end="")
 
 

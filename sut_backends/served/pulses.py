@@ -18,6 +18,7 @@ from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.model.completion import BATCH, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
 from rig.stop import pause
+from sut_backends.served.capabilities import is_simulated
 from sut_backends.shim.messages import SyncMessage
 
 _TICK_HZ = 1_000_000_000
@@ -49,7 +50,7 @@ class PulsedSut:
     """
 
     def __init__(self, sut: SystemUnderTest, line: SyncLine, hold_s: float) -> None:
-        if sut.info.simulated:
+        if is_simulated(sut.info):
             raise ConfigError(
                 f"{sut.info.name} is simulated: a pulse in real time would say nothing of it",
                 path="--sync",

@@ -29,9 +29,11 @@ def installed(page: str, folder: Path) -> Iterator[Path]:
     modules = []
     entry_points = ""
     for block in blocks(page, "python") + blocks(page, "toml"):
-        if named := re.match(r"# (\w+\.(?:py|toml))\n", block):
+        if named := re.match(r"# ([\w/]+\.(?:py|toml))\n", block):
+            (folder / named[1]).parent.mkdir(exist_ok=True)
             (folder / named[1]).write_text(block, encoding="utf-8")
-            modules += [named[1].removesuffix(".py")] * named[1].endswith(".py")
+            module = named[1].removesuffix(".py").replace("/", ".")
+            modules += [module] * named[1].endswith(".py")
             continue
         for group, names in tomllib.loads(block)["project"]["entry-points"].items():
             entry_points += f"[{group}]\n"

@@ -15,13 +15,14 @@ from rig.errors import BenchError, ConfigError, DeviceLost, RigError, SutError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
+from rig.model.origin import Origin, Origins
 from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.cpu.backend import CpuSut
 from sut_backends.lines.faults import LineFaults
 from sut_backends.served.capabilities import capabilities
 from sut_backends.served.endpoints import BUSY, LOOPBACK, PtyEndpoint, TcpEndpoint
-from sut_backends.shim.messages import Flag
+from sut_backends.shim.messages import Flag, More
 from sut_backends.uart.backend import UartSut
 from tests.sut_backends.served.serving import echo, serving
 from tests.sut_backends.uart import public_programs
@@ -158,6 +159,8 @@ def test_pulses_of_a_simulated_device_are_no_sync_line_and_it_says_that_it_is_si
     info = echo().info
     assert info.has_sync_line and Flag.SYNC_LINE not in capabilities(info).flags
     assert Flag.SYNC_LINE in capabilities(replace(info, simulated=False)).flags
+    modelled = replace(info, simulated=False, origins=Origins(energy=Origin.MODELLED))
+    assert More.SIMULATED in capabilities(modelled).more
     endpoint = PtyEndpoint()
     with serving(echo, endpoint), pytest.raises(ConfigError, match="simulated"):
         UartSut.open(UartSut.Settings(port=endpoint.url), BenchContext())
