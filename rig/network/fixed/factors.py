@@ -18,6 +18,14 @@ SHIFT_MAX = 62
 MULTIPLIER_SHIFT_MAX = 30
 
 
+def power_of_two(least: float) -> float:
+    """Return the smallest power of two that is not less: scales are such, so that a last bit of
+    floating point, which computers disagree on, changes none of them.
+    """
+    mantissa, exponent = math.frexp(least)
+    return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)
+
+
 def compact(values: Floats) -> Floats:
     """Return one value where all are the same, else all of them in a row."""
     flat = values.reshape(-1)

@@ -14,6 +14,7 @@ from rig.errors import DataError
 from rig.network import conventions, graph
 from rig.network.checks import require_sound
 from rig.network.conventions import Conventions
+from rig.network.fixed.factors import power_of_two
 from rig.network.fixed.form import VALUE_MAX, FixedNetwork
 from rig.network.fixed.quantise import EXPECTED_MAX, quantise
 from rig.network.fixed.report import (
@@ -100,4 +101,4 @@ def input_form(values: Floats) -> tuple[float, int]:
     most = float(np.abs(values).max(initial=0.0))
     if bool(np.all(values == np.rint(values))) and most <= VALUE_MAX:
         return 1.0, 1 if least >= 0 and most <= 255 else 2
-    return most / EXPECTED_MAX, 2
+    return power_of_two(most / EXPECTED_MAX), 2

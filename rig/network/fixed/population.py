@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.network.conventions import Conventions, Current, Reset
-from rig.network.fixed.factors import compact, factor, whole
+from rig.network.fixed.factors import compact, factor, power_of_two, whole
 from rig.network.fixed.form import KEEP_ONE, STATE_MAX, Ints, Population
 from rig.network.fixed.rates import Rates, rates
 from rig.network.graph import Place
@@ -29,7 +29,8 @@ def population(
     """Return a population, and what a unit of its membranes and of its output is worth."""
     own = rates(place, dt_s, how)
     scale = _membrane_scale(own, entering)
-    current_scale = own.current_max(entering) / _EXPECTED or scale
+    current = own.current_max(entering) / _EXPECTED
+    current_scale = power_of_two(current) if current > 0 else scale
     gain, gain_shift = factor(
         _each(own.gain * scale_in / (current_scale if own.synaptic else scale), place)
     )
@@ -70,7 +71,7 @@ def _membrane_scale(own: Rates, entering: float) -> float:
         scale = max(fixed / _THRESHOLD, drive / 2.0**28)
     else:
         scale = max(own.membrane_max(entering), fixed) / _EXPECTED
-    return scale if scale > 0 else 1.0
+    return power_of_two(scale) if scale > 0 else 1.0
 
 
 def _threshold(own: Rates, scale: float, place: Place) -> Ints:

@@ -15,7 +15,7 @@ import numpy as np
 from rig.errors import DataError
 from rig.network.conventions import Conventions
 from rig.network.fixed.bounds import bounds, entering
-from rig.network.fixed.factors import MULTIPLIER_SHIFT_MAX, compact, multiplier, whole
+from rig.network.fixed.factors import MULTIPLIER_SHIFT_MAX, compact, multiplier, power_of_two, whole
 from rig.network.fixed.form import (
     VALUE_MAX,
     Above,
@@ -109,7 +109,7 @@ def _entering_scale(
     finest = min(known)
     room = largest / EXPECTED_MAX
     if finest < room:
-        return room
+        return power_of_two(room)
     if len(known) == len(scales) and all(scale == finest for scale in known):
         return finest
     return finest / 2 ** min(math.floor(math.log2(finest / room)), _MORE_BITS) if room else finest
@@ -145,7 +145,7 @@ def _node(
         body, scale = Pool(shift, window(node, 2)), scale_in / count * 2**shift
     elif isinstance(node, nir.Scale):
         values = np.asarray(node.scale, np.float64)
-        scale = expected / EXPECTED_MAX or scale_in
+        scale = power_of_two(expected / EXPECTED_MAX) if expected > 0 else scale_in
         if bool(np.all(values == np.rint(values))) and expected <= EXPECTED_MAX * scale_in:
             scale = scale_in
         body = Scaling(*multiplier(_own(values * scale_in / scale, place)))

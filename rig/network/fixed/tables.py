@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network as the tables that the firmware interprets (firmware/workloads/network/nr_network.h):
+rows of numbers in the order of its structs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rig.network.fixed.form import (
+    Above,
+    Convolution,
+    Delaying,
+    Dense,
+    FixedNetwork,
+    FixedNode,
+    Ints,
+    Pool,
+    Population,
+    Scaling,
+    Window,
+)
+from rig.network.fixed.memory import Plan, depth, gathers, plan
+
+KINDS = (
+    "PASS",
+    "DENSE",
+    "CONVOLUTION",
+    "POOL",
+    "SCALE",
+    "THRESHOLD",
+    "DELAY",
+    "NEURONS",
+    "OUTPUT",
+)
+NODE_FIELDS = (
+    "kind",
+    "edges_at",
+    "edges",
+    "input_at",
+    "inputs",
+    "value_at",
+    "values",
+    "state_at",
+    "weight_at",
+    "bias_at",
+    "up",
+    "shift",
+    "detail",
+    "ring_at",
+    "depth",
+    "membrane_at",
+    "parameter_at",
+    "parameter_each",
+)
+
+Row = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Tables:
+    """All numbers of a network for the firmware; `state_count` int32 and `value_count` int16 are
+    the memory that it needs.
+    """
+
+    nodes: list[Row] = field(default_factory=list)
+    edges: list[Row] = field(default_factory=list)
+    windows: list[Row] = field(default_factory=list)
+    populations: list[Row] = field(default_factory=list)
+    inputs: list[Row] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
+    value_count: int = 0
+    state_count: int = 0
+    input_b: int = 1
+
+    def put(self, numbers: Ints) -> int:
+        """Append numbers; return their place. What is there already lies there once."""
+        values = numbers.reshape(-1).tolist()
+        if len(values) == 1 and values[0] in self.numbers:
+            return self.numbers.index(values[0])
+        self.numbers += values
+        return len(self.numbers) - len(values)
+
+    def parameter(self, numbers: Ints) -> Row:
+        """Append a number for each value, or one for all; return its place and which it is."""
+        return self.put(numbers), int(numbers.size > 1)
+
+    @property
+    def constant_b(self) -> int:
+        """Return the bytes of all tables."""
+        rows = (self.nodes, self.edges, self.windows, self.populations, self.inputs)
+        words = sum(len(row) for table in rows for row in table)
+        return 4 * (words + len(self.outputs) + len(self.numbers)) + len(self.weights)
+
+    @property
+    def memory_b(self) -> int:
+        """Return the bytes of states and values."""
+        return 4 * self.state_count + 2 * self.value_count
+
+
+def tables(network: FixedNetwork) -> Tables:
+    """Return the tables of a network."""
+    made = Tables(input_b=network.input_b)
+    places = plan(network)
+    made.value_count = places.size
+    states = _state_places(network, made)
+    taken = [node for node in network.nodes if node.name not in network.inputs]
+    for node in taken:
+        made.nodes.append(_node(network, node, places, states, made))
+    numbers = {node.name: number for number, node in enumerate(taken)}
+    made.inputs = [(places.outputs[name], network.node(name).outputs) for name in network.inputs]
+    made.outputs = [numbers[name] for name in network.outputs]
+    return made
+
+
+def _state_places(network: FixedNetwork, made: Tables) -> dict[str, int]:
+    states = {}
+    for node in network.nodes:
+        states[node.name] = made.state_count
+        if isinstance(node.body, Population):
+            made.state_count += node.outputs * (2 if node.body.synaptic else 1)
+        elif isinstance(node.body, Delaying):
+            made.state_count += 1
+        elif node.name in network.outputs:
+            membrane = network.membranes[network.outputs.index(node.name)]
+            made.state_count += node.outputs * (1 if membrane else 2)
+    return states
+
+
+def _node(
+    network: FixedNetwork, node: FixedNode, places: Plan, states: dict[str, int], made: Tables
+) -> Row:
+    row = dict.fromkeys(NODE_FIELDS, 0)
+    row |= {
+        "edges_at": len(made.edges),
+        "input_at": places.inputs[node.name],
+        "inputs": node.inputs,
+        "value_at": places.outputs[node.name],
+        "values": node.outputs,
+        "state_at": states[node.name],
+    }
+    if gathers(node):
+        row["edges"] = len(node.edges)
+        made.edges += [
+            (places.outputs[edge.source], edge.multiplier, edge.shift) for edge in node.edges
+        ]
+    kind = _details(node, row, places, made)
+    if node.name in network.outputs:
+        kind = "OUTPUT"
+        membrane = network.membranes[network.outputs.index(node.name)]
+        row["membrane_at"] = states[membrane] if membrane else -1
+    row["kind"] = KINDS.index(kind)
+    return tuple(row[name] for name in NODE_FIELDS)
+
+
+def _details(node: FixedNode, row: dict[str, int], places: Plan, made: Tables) -> str:
+    """Put what is a node's own into its row and the tables; return its kind."""
+    body = node.body
+    match body:
+        case Dense() | Convolution():
+            row |= {"weight_at": len(made.weights), "bias_at": made.put(body.bias)}
+            row |= {"up": body.up, "shift": body.shift, "detail": len(made.windows)}
+            made.weights += body.weight.reshape(-1).tolist()
+            if isinstance(body, Dense):
+                return "DENSE"
+            made.windows.append(_window(node, body.window, body.groups))
+            return "CONVOLUTION"
+        case Pool():
+            row |= {"shift": body.shift, "detail": len(made.windows)}
+            made.windows.append(_window(node, body.window, 1))
+            return "POOL"
+        case Scaling():
+            row["shift"] = body.shift
+            row["parameter_at"], row["parameter_each"] = made.parameter(body.multiplier)
+            return "SCALE"
+        case Above():
+            row["parameter_at"], row["parameter_each"] = made.parameter(body.threshold)
+            return "THRESHOLD"
+        case Delaying():
+            row |= {"ring_at": places.rings[node.name], "depth": depth(node)}
+            row["parameter_at"], row["parameter_each"] = made.parameter(body.steps)
+            return "DELAY"
+        case Population():
+            row |= {"shift": body.shift, "detail": len(made.populations)}
+            made.populations.append(_population(body, made))
+            return "NEURONS"
+    return "PASS"
+
+
+def _window(node: FixedNode, window: Window, groups: int) -> Row:
+    """Return a row; a line of values is an image of height 1."""
+    shape_in = (node.shape_in[0], *(1, *node.shape_in[1:])[-2:])
+    shape_out = (node.shape_out[0], *(1, *node.shape_out[1:])[-2:])
+    return (
+        *shape_in,
+        *shape_out,
+        *window.kernel,
+        *window.stride,
+        *window.dilation,
+        *window.before,
+        groups,
+    )
+
+
+def _population(body: Population, made: Tables) -> Row:
+    flags = sum(
+        2**bit
+        for bit, there in enumerate(
+            (
+                body.synaptic,
+                body.spiking,
+                body.together,
+                body.last_current,
+                body.subtracts,
+                body.above,
+            )
+        )
+        if there
+    )
+    parameters = (
+        body.gain,
+        -body.keep_current,
+        body.couple,
+        -body.keep,
+        body.leak,
+        body.start,
+        body.threshold,
+        body.reset,
+    )
+    row = [flags, body.spikes_max, body.gain_shift, body.couple_shift]
+    for numbers in parameters:
+        row += made.parameter(np.asarray(numbers))
+    return tuple(row)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The firmware's network against the integer model, bit for bit: any network on this host, the
+shipped one on the emulated cores too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from examples.make_networks import CHANNELS, DT_S, STEPS, recurrent, samples
+from rig.errors import DataError, SutError
+from rig.interfaces.context import BenchContext
+from rig.model.steps import Load, Query
+from rig.network import graph
+from rig.network.fixed.c_header import header
+from rig.network.fixed.form import FixedNetwork, Ints
+from rig.network.fixed.interpreter import run
+from rig.network.fixed.make import quantised, side_by_side
+from rig.network.fixed.report import to_inputs
+from rig.network.fixed.tables import KINDS, tables
+from sut_backends.hosted.posix import PosixSut
+from sut_backends.hosted.qemu import QemuSut
+from tests.boards import BOARDS, image
+from tests.builds import FIRMWARE, built
+from tests.firmware.network_library import DeviceNetwork, opened
+from tests.rig.network.random_networks import (
+    random_conventions,
+    random_graph,
+    random_values,
+)
+
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(
+        shutil.which("cc") is None or shutil.which("make") is None,
+        reason="needs make and a C compiler",
+    ),
+]
+HEADER = FIRMWARE / "workloads" / "network" / "nr_network_model.h"
+SHORT = 12
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    return opened(built("network-library") / "network" / "library.so")
+
+
+def random_case(seed: int) -> tuple[FixedNetwork, Ints] | None:
+    """Return a random network and inputs, often such as saturate it; None where shapes misfit."""
+    rng = np.random.default_rng(seed)
+    made = random_graph(seed)
+    try:
+        network = graph.network(made)
+    except DataError:
+        return None
+    values = random_values(seed, network.place("input").shape_out, 2, SHORT)
+    known = values if rng.random() < 0.7 else None
+    fixed = quantised(made, known, None, random_conventions(seed), int(rng.integers(2, 9))).fixed
+    if rng.random() < 0.5:
+        return fixed, to_inputs(fixed, side_by_side(network, values))[0]
+    least = 0 if fixed.input_b == 1 else -fixed.input_max - 1
+    extreme = [least, least + 1, 0, 1, fixed.input_max]
+    return fixed, rng.choice(extreme, (2, SHORT, fixed.channels)).astype(np.int64)
+
+
+def payload_of(fixed: FixedNetwork, inputs: Ints) -> bytes:
+    return inputs.astype("<u1" if fixed.input_b == 1 else "<i2").tobytes()
+
+
+def compare(library: ctypes.CDLL, seed: int) -> tuple[set[int], bool]:
+    """Run a random network on both; return its kinds of nodes, and whether it was limited."""
+    case = random_case(seed)
+    if case is None:
+        return set(), False
+    fixed, inputs = case
+    done = run(fixed, inputs)
+    sums, last = done.answers(fixed)
+    rows = tables(fixed)
+    device = DeviceNetwork(library, rows, fixed.answers)
+    for sample in (0, 1, 0):  # the first once more: a reset leaves nothing behind
+        found = device.answer(payload_of(fixed, inputs[sample]), SHORT)
+        assert np.array_equal(found[0], sums[sample]), seed
+        assert np.array_equal(found[1], last[sample]), seed
+    return {row[0] for row in rows.nodes}, bool(done.saturated)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_any_network_answers_bit_for_bit_as_the_integer_model(
+    library: ctypes.CDLL, seed: int
+) -> None:
+    compare(library, seed)
+
+
+def test_every_kind_of_node_and_limit_is_met(library: ctypes.CDLL) -> None:
+    kinds: set[int] = set()
+    limited = 0
+    for seed in range(80):
+        found, was_limited = compare(library, seed)
+        kinds |= found
+        limited += was_limited
+    assert kinds == set(range(len(KINDS)))
+    assert limited > 10
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple[FixedNetwork, Ints]:
+    values = samples((CHANNELS,), 40, seed=5)
+    fixed = quantised(recurrent(False), values, DT_S).fixed
+    return fixed, to_inputs(fixed, values)[0]
+
+
+def test_the_shipped_header_is_that_of_the_example(shipped: tuple[FixedNetwork, Ints]) -> None:
+    # Written by header() as here; `rig firmware build --model` writes others into a project.
+    assert header(shipped[0], STEPS) == HEADER.read_text(encoding="utf-8")
+
+
+def expected(fixed: FixedNetwork, inputs: Ints) -> list[bytes]:
+    sums, last = run(fixed, inputs).answers(fixed)
+    both = np.concatenate([sums, last], axis=1)
+    return [row.astype("<i4").tobytes() for row in both]
+
+
+@pytest.mark.parametrize("port", ["posix-asan", *BOARDS])
+def test_the_image_of_the_network_answers_as_the_integer_model(
+    shipped: tuple[FixedNetwork, Ints], port: str
+) -> None:
+    fixed, inputs = shipped
+    context = BenchContext(seed=1)
+    context.world.supply_on = True
+    sut: PosixSut | QemuSut
+    if port == "posix-asan":
+        program = built("build/posix-asan/network") / "posix-asan" / "network"
+        sut = PosixSut.open(PosixSut.Settings(program=str(program)), context)
+    else:
+        program = image(port, "network")
+        sut = QemuSut.open(QemuSut.Settings(program=str(program), machine=BOARDS[port]), context)
+    try:
+        answers = expected(fixed, inputs[:3])
+        for sample, answer in zip(inputs, answers, strict=False):
+            sut.do(Load(0), [payload_of(fixed, sample)])
+            assert sut.do(Query((0,), limit_s=60.0)).output == answer
+        assert len(set(answers)) == 3
+        # A shorter one is run for its steps; a torn one is refused.
+        short = payload_of(fixed, inputs[3, :5])
+        sut.do(Load(0), [short])
+        assert [sut.do(Query((0,))).output] == expected(fixed, inputs[3:4, :5])
+        with pytest.raises(SutError):
+            sut.do(Load(0), [short[:-1]])
+    finally:
+        sut.close()
