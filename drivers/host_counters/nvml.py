@@ -9,48 +9,44 @@ the real binding on a simulated library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Interval, Unit, doc
 
-from drivers.host_counters.grid import counted
+from drivers.host_counters.nvml_board import (
+    COUNTERS,
+    ENERGY,
+    INSTANT,
+    MOST_W,
+    POWER,
+    Board,
+    binding,
+    find,
+    listed,
+    translated,
+)
+from drivers.host_counters.nvml_watch import FILE, REFUSE, BoardLog, BoardRecording, BoardWatch
 from drivers.host_counters.recording import (
     ALWAYS_ON,
     STAND_IN,
     STAND_IN_V,
     CounterClock,
-    CounterRecording,
     HostClock,
     Polling,
 )
 from drivers.host_counters.sim.nvml import NvmlSimulator
-from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
+from rig.errors import BenchError, ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.measure.problems import SHORT_PERIODS
 from rig.model.origin import Origin
 from rig.settings.declare import Number, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
-ENERGY: Final = "energy"
-POWER: Final = "power"
-_INVALID = 2
-_NOT_SUPPORTED = 3
-_NO_PERMISSION = 4
-_NOT_FOUND = 6
-_NO_DRIVER = 9
-_NO_LIBRARY = 12
-_NO_FUNCTION = 13
-_LOST = 15
-_RESET = 16
-_MISMATCH = 18
-#: No board draws more; a counter that would say so was reset.
-_MOST_W = 5_000.0
-_CATCH_UP_S = 1.0
 _SPREAD_S = 0.02
 #: "For newer GPUs, energy readings are updated every 20-100ms" (PETSc manual,
 #: PetscLogGpuEnergyMeter); not verified here.
@@ -65,7 +61,11 @@ _FILTERS = {
     POWER: "the driver's power reading, held since the one before: the mean of the last second on "
     "Ampere (except GA100) and newer, "
     "a momentary value on older boards",
+    INSTANT: "the board's momentary power (NVML_FI_DEV_POWER_INSTANT), held since the reading "
+    "before: what happened between two updates is not seen",
 }
+#: With the rig's least of 20 samples a window: 2 s, twice the second that the reading averages.
+_AVERAGED_HZ = 10
 _SOURCE = (
     'NVIDIA, nvmlDeviceGetPowerUsage: "On Fermi and Kepler GPUs the reading is accurate to within '
     '+/- 5% of current power draw." '
@@ -89,14 +89,21 @@ class Nvml:
             str, doc('Name of the board ("GPU-..."), which goes before its number; or "simulator".')
         ] = ""
         source: Annotated[
-            Literal["energy", "power"], doc("Counter of energy (Volta and newer), or power.")
+            Literal["energy", "power", "instant"],
+            doc(
+                "Counter of energy (Volta and newer), the usual power reading, or momentary power."
+            ),
         ] = ENERGY
+        others: Annotated[
+            Literal["refuse", "state"],
+            doc("What to do where others compute on the board, or MIG shares it out."),
+        ] = REFUSE
         poll_hz: Annotated[
             int,
-            Interval(ge=1, le=200),
+            Interval(ge=1, le=50),
             Unit("Hz"),
             Why("the sensors are updated every 20 to 100 ms"),
-            doc("Readings a second."),
+            doc("Readings a second; a window needs 20 of them: 0.4 s at 50 Hz."),
         ] = 50
         longest_s: Annotated[
             float,
@@ -120,11 +127,11 @@ class Nvml:
         self._settings = settings
         self._library = library
         self.simulator = simulator
-        self._board = _board(library, settings)
-        self._counter: BoardEnergy | BoardPower = (
-            BoardEnergy if settings.source == ENERGY else BoardPower
-        )(library, self._board)
+        self._board = find(library, settings.uuid, settings.index)
+        _refuse_average(settings, self._board)
+        self._counter = COUNTERS[settings.source](library, self._board)
         self._counter.count()
+        self._watch = BoardWatch(library, self._board, settings.others == REFUSE)
         self._accuracy = (
             accuracy.load(Path(settings.calibration))
             if settings.calibration
@@ -160,8 +167,8 @@ class Nvml:
         )
         if simulator:
             context.world.supply_on = True
-        library = simulator or _binding()
-        with _translated(library, "the driver"):
+        library = simulator or binding()
+        with translated(library, "the driver"):
             library.nvmlInit()
         try:
             return cls(settings, library, simulator)
@@ -175,16 +182,16 @@ class Nvml:
         """Return the boards of this host; none where there is no driver library. Raises ConfigError
         without the binding.
         """
-        library = library or _binding()
+        library = library or binding()
         try:
-            with _translated(library, "the driver"):
+            with translated(library, "the driver"):
                 library.nvmlInit()
         except DeviceNotFound:
             return []
         try:
-            with _translated(library, "the driver"):
+            with translated(library, "the driver"):
                 count = library.nvmlDeviceGetCount()
-            return [_found(library, index) for index in range(count)]
+            return [listed(library, index) for index in range(count)]
         finally:
             library.nvmlShutdown()
 
@@ -206,7 +213,11 @@ class Nvml:
             details={
                 "uuid": self._board.uuid,
                 "driver": self._board.driver,
+                "cuda": self._board.cuda,
+                "board": self._watch.opened.plain(),
+                "others": self._watch.said,
                 "source": f"{self._settings.source}: {_FILTERS[self._settings.source]}",
+                "shortest_window_s": SHORT_PERIODS / self._settings.poll_hz,
                 "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
                 "voltage": STAND_IN,
                 "power": ALWAYS_ON,
@@ -217,8 +228,8 @@ class Nvml:
     def power(self, on: bool) -> None:
         """Do nothing: a host cannot be switched off from itself."""
 
-    def record(self, folder: Path) -> CounterRecording:
-        """Record into `folder`."""
+    def record(self, folder: Path) -> BoardRecording:
+        """Record into `folder`, where board.json says in which state the board was."""
         settings = self._settings
         lag_s = 2 * _UPDATE_S
         polling = Polling(settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.3, lag_s=lag_s)
@@ -227,202 +238,57 @@ class Nvml:
             "simulated": self.simulator is not None,
             "settings": asdict(settings),
         }
-        return CounterRecording(
-            self._counter, self._clock, polling, folder, self._board.name, self._board.serial, about
+        log = BoardLog(self._watch, folder / FILE, self.simulator is not None)
+        return BoardRecording(
+            self._counter,
+            self._clock,
+            polling,
+            folder,
+            self._board.name,
+            self._board.serial,
+            about,
+            log=log,
+            looks_every=settings.poll_hz,
         )
 
     def close(self) -> None:
         """Let go of the library; closing twice is allowed."""
         if self._open:
             self._open = False
-            with _translated(self._library, "the driver"):
+            with translated(self._library, "the driver"):
                 self._library.nvmlShutdown()
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """One board: the library's handle of it, and what it reports about itself."""
-
-    handle: Any
-    name: str
-    uuid: str
-    serial: str
-    driver: str
-
-
-class BoardEnergy:
-    """The energy counter of a board, in millijoules since the driver was loaded; 64 bits, so it
-    does not wrap.
-    """
-
-    always_moves = True
-
-    def __init__(self, library: Any, board: Board) -> None:
-        self._library = library
-        self._board = board
-        self.name = f"the energy counter of {board.name}"
-
-    def count(self) -> int:
-        """Return what the counter shows."""
-        with _translated(self._library, self.name):
-            return int(self._library.nvmlDeviceGetTotalEnergyConsumption(self._board.handle))
-
-    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where the counter cannot have
-        gone forward.
-        """
-        step_mj = counted(previous, present, None, _MOST_W * (elapsed_s + _CATCH_UP_S) * 1e3)
-        if step_mj is None:
-            raise BenchError(
-                f"{self.name} ran backwards",
-                evidence=f"{previous} mJ, then {present} mJ {elapsed_s:.3f} s later",
-                try_next="was the driver reloaded, or the board reset? nvidia-smi -pm 1 keeps the "
-                "driver loaded; measure again",
-            )
-        return step_mj * 1e-3
-
-
-class BoardPower:
-    """The power reading of a board, in milliwatts, taken to hold since the reading before."""
-
-    always_moves = False
-
-    def __init__(self, library: Any, board: Board) -> None:
-        self._library = library
-        self._board = board
-        self.name = f"the power sensor of {board.name}"
-
-    def count(self) -> int:
-        """Return what the sensor shows."""
-        with _translated(self._library, self.name):
-            return int(self._library.nvmlDeviceGetPowerUsage(self._board.handle))
-
-    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy since the previous reading: a reading is a mean of what came before
-        it.
-        """
-        return present * 1e-3 * elapsed_s
-
-
-def _board(library: Any, settings: Nvml.Settings) -> Board:
-    wanted = settings.uuid or f"number {settings.index}"
-    with _translated(library, f"GPU {wanted}"):
-        count = library.nvmlDeviceGetCount()
-        try:
-            by_uuid = library.nvmlDeviceGetHandleByUUID
-            by_index = library.nvmlDeviceGetHandleByIndex
-            handle = by_uuid(settings.uuid) if settings.uuid else by_index(settings.index)
-        except library.NVMLError as error:
-            if error.value not in (_INVALID, _NOT_FOUND):
-                raise
-            raise DeviceNotFound(
-                f"no GPU {wanted}",
-                evidence=f"the driver knows {count}",
-                try_next="rig scan, or nvidia-smi -L, lists them",
-            ) from error
-        return _described(library, handle)
-
-
-def _described(library: Any, handle: Any) -> Board:
-    try:
-        serial = library.nvmlDeviceGetSerial(handle)
-    except library.NVMLError as error:
-        if error.value != _NOT_SUPPORTED:
-            raise
-        serial = ""  # boards for desktops have none
-    name = library.nvmlDeviceGetName(handle)
-    uuid = library.nvmlDeviceGetUUID(handle)
-    return Board(handle, name, uuid, serial, library.nvmlSystemGetDriverVersion())
-
-
-def _found(library: Any, index: int) -> FoundInstrument:
-    try:
-        with _translated(library, f"GPU number {index}"):
-            board = _described(library, library.nvmlDeviceGetHandleByIndex(index))
-        setting = f'uuid = "{board.uuid}"'
-        try:
-            BoardEnergy(library, board).count()
-        except BenchError:
-            BoardPower(library, board).count()
-            setting += f'\nsource = "{POWER}"'
-        return FoundInstrument(board.name, board.serial, setting)
-    except BenchError as error:
-        return FoundInstrument(
-            f"GPU {index}",
-            "",
-            f"index = {index}",
-            f"{error.cause}: {error.evidence}",
-            error.try_next,
-        )
-
-
-def _binding() -> Any:
-    try:
-        import pynvml
-    except ImportError as error:
-        raise ConfigError(
-            "needs NVIDIA's binding", path="monitor.nvml", try_next="pip install 'neurorig[nvml]'"
-        ) from error
-    return pynvml
-
-
-@contextmanager
-def _translated(library: Any, what: str) -> Iterator[None]:
-    """Turn the library's error codes into the rig's errors."""
-    try:
-        yield
-    except library.NVMLError as error:
-        code = error.value
-        evidence = f"NVML code {error.value}: {error}"
-        if code == _NO_LIBRARY:
-            raise DeviceNotFound(
-                "no NVIDIA driver on this machine",
-                evidence=evidence,
-                try_next="install the driver; libnvidia-ml.so.1 comes with it",
-            ) from error
-        if code in (_LOST, _RESET):
-            raise DeviceLost(
-                f"{what} is gone",
-                evidence=evidence,
-                try_next="dmesg (Xid), power and seat of the board; it needs a reset",
-            ) from error
-        raise BenchError(
-            f"{what} cannot be read",
-            evidence=evidence,
-            try_next=_HINTS.get(code, "nvidia-smi says more"),
-        ) from error
-
-
-_HINTS = {
-    _NOT_SUPPORTED: 'this board does not count energy (Volta and newer do): source = "power"; some '
-    "boards tell neither",
-    _NO_PERMISSION: "the device files /dev/nvidia* must be readable; in a container, pass the GPU "
-    "through with utility capability",
-    _NO_DRIVER: "sudo modprobe nvidia; nvidia-smi says more",
-    _NO_FUNCTION: "the driver is older than this function: update it",
-    _MISMATCH: "driver and library are of different versions, as after an update: restart the "
-    "machine",
-}
 
 
 def _accuracy(settings: Nvml.Settings) -> Accuracy:
     simulated = settings.uuid == "simulator"
     gain = abs(settings.simulator.gain) if simulated else settings.gain_limit
     step_w = 1e-3 * settings.poll_hz if settings.source == ENERGY else 1e-3
-    late_s = _UPDATE_S if settings.source == ENERGY else _FILTER_S
+    late_s = _FILTER_S if settings.source == POWER else _UPDATE_S
     own = (
         ""
         if settings.gain_limit == Nvml.Settings().gain_limit
         else f"gain: {settings.gain_limit:g}, from the bench file. "
     )
     return Accuracy(
-        current=(Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=step_w / STAND_IN_V),),
+        current=(Range(MOST_W / STAND_IN_V, gain, 0.0, lsb=step_w / STAND_IN_V),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
         source="the simulator's own errors" if simulated else own + _SOURCE,
         verified=simulated,
         edge_s=late_s + _SPREAD_S / 2 + settings.longest_s / 4,
     )
+
+
+def _refuse_average(settings: Nvml.Settings, board: Board) -> None:
+    """Raise BenchError where a window could be shorter than what a reading averages."""
+    if settings.source == POWER and board.averages and settings.poll_hz > _AVERAGED_HZ:
+        raise BenchError(
+            f"the power reading of {board.name} is the mean of a second",
+            evidence=f"at {settings.poll_hz} Hz the rig would take windows of "
+            f"{SHORT_PERIODS / settings.poll_hz:g} s",
+            try_next=f'source = "energy", or "instant"; or poll_hz = {_AVERAGED_HZ} or less, and '
+            "windows of 2 s and more (repeat)",
+        )
 
 
 def _validate(settings: Nvml.Settings) -> None:

@@ -9,6 +9,7 @@ library itself looks like is simulated in tests/drivers/host_counters/nvml_stub.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated
 
 from annotated_types import Gt, Unit, doc
@@ -19,10 +20,20 @@ from rig.simulation.world import World
 
 #: What a test may set as `fault`, one at a time, and the code that the library then answers with.
 FAULTS = {"lost": 15, "permission": 4, "timeout": 10}
+#: Faults that change what the board says of itself.
+STATES = ("hot", "mig", "process", "display", "dumb", "no instant", "capped")
+_IDLE_MHZ = 210
+_BUSY_MHZ = 1980
+_MEMORY_MHZ = 2619
+_HOPPER = 9
+_PASCAL = 4
+_STRANGER = 1
 _NOT_SUPPORTED = 3
 _NOT_FOUND = 6
 _INVALID = 2
 _UNINITIALIZED = 1
+_MEMORY = 2
+_INSTANT = 186
 
 
 class SimulatedNvmlError(Exception):
@@ -58,6 +69,9 @@ class NvmlSimulator:
             bool, doc("It counts energy; an old board tells only its power.")
         ] = True
         share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
+        busy_w: Annotated[
+            float, Gt(0), Unit("W"), doc("Power from which on its clocks are up.")
+        ] = 60.0
 
     def __init__(self, settings: Settings, world: World) -> None:
         self.counter = SimulatedCounter(
@@ -135,6 +149,92 @@ class NvmlSimulator:
         """Return the mean power since the update before, in milliwatts."""
         self._require()
         return self._power_mw
+
+    def nvmlDeviceGetFieldValues(  # noqa: N802
+        self, handle: int, fields: list[int]
+    ) -> list[SimpleNamespace]:
+        """Return fields, of which the momentary power (186) is known."""
+        self._require()
+        known = self._settings.counts_energy and self.fault != "no instant"
+        value = SimpleNamespace(uiVal=self._power_mw)
+        return [
+            SimpleNamespace(
+                nvmlReturn=0 if known and number == _INSTANT else _NOT_SUPPORTED, value=value
+            )
+            for number in fields
+        ]
+
+    def nvmlSystemGetCudaDriverVersion(self) -> int:  # noqa: N802
+        """Return the version of CUDA that the driver brings."""
+        self._require(board=False)
+        return 13_000
+
+    def nvmlDeviceGetArchitecture(self, handle: int) -> int:  # noqa: N802
+        """Return the board's generation: one that counts no energy is of an old one."""
+        self._require()
+        return _HOPPER if self._settings.counts_energy else _PASCAL
+
+    def nvmlDeviceGetClockInfo(self, handle: int, kind: int) -> int:  # noqa: N802
+        """Return the clock of its processors (1) or its memory (2), in MHz."""
+        self._tell()
+        if kind == _MEMORY:
+            return _MEMORY_MHZ
+        fast = _BUSY_MHZ // 2 if self.fault in ("hot", "capped") else _BUSY_MHZ
+        return fast if self._busy else _IDLE_MHZ
+
+    def nvmlDeviceGetCurrentClocksEventReasons(self, handle: int) -> int:  # noqa: N802
+        """Return what holds its clocks down."""
+        self._tell()
+        if self.fault == "hot":
+            return 0x40
+        if self.fault == "capped":
+            return 0x4
+        return 0 if self._busy else 0x1
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, handle: int) -> int:  # noqa: N802
+        """Return the limit of its power, in milliwatts."""
+        self._tell()
+        return 300_000 if self.fault == "capped" else 700_000
+
+    def nvmlDeviceGetPowerManagementDefaultLimit(self, handle: int) -> int:  # noqa: N802
+        """Return the limit that it was made with, in milliwatts."""
+        self._tell()
+        return 700_000
+
+    def nvmlDeviceGetTemperature(self, handle: int, sensor: int) -> int:  # noqa: N802
+        """Return its temperature, in degrees Celsius."""
+        self._tell()
+        return 92 if self.fault == "hot" else 41
+
+    def nvmlDeviceGetMigMode(self, handle: int) -> list[int]:  # noqa: N802
+        """Return whether it is shared out, now and after a reset."""
+        self._tell()
+        return [int(self.fault == "mig")] * 2
+
+    def nvmlDeviceGetPersistenceMode(self, handle: int) -> int:  # noqa: N802
+        """Return whether its driver stays loaded."""
+        self._tell()
+        return 1
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[SimpleNamespace]:  # noqa: N802
+        """Return who computes on it: under the fault "process" the first process of the system."""
+        self._tell()
+        return [SimpleNamespace(pid=_STRANGER)] if self.fault == "process" else []
+
+    def nvmlDeviceGetGraphicsRunningProcesses(self, handle: int) -> list[SimpleNamespace]:  # noqa: N802
+        """Return who draws on it."""
+        self._tell()
+        return [SimpleNamespace(pid=_STRANGER)] if self.fault == "display" else []
+
+    @property
+    def _busy(self) -> bool:
+        return self._power_mw >= 1e3 * self._settings.busy_w
+
+    def _tell(self) -> None:
+        """Refuse where the board says nothing of its state, as an old one does."""
+        self._require()
+        if self.fault == "dumb":
+            raise SimulatedNvmlError(_NOT_SUPPORTED)
 
     def _require(self, board: bool = True) -> None:
         if not self.initialized:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task as programs for this computer's processor: what [sut.cpu] runs, in a process of its own.
 
-`reference` is the firmware's own search, compiled for this host. `tabu` and `annealing` are
-D-Wave's samplers (the extra `qubo`). A sampler returns only when it is done, so what it found on
-the way is known when it returns: tabu is therefore asked for one threshold after the other,
-annealing for one read after the other, each of more sweeps. Before the first read is over the
-answer is the empty vector, cost 0.
+`reference` is the firmware's own search, compiled for this host; `one_flip` (one_flip.py) is a
+search on torch, which [sut.gpu] runs as well. `tabu` and `annealing` are D-Wave's samplers (the
+extra `qubo`). A sampler returns only when it is done, so what it found on the way is known when it
+returns: tabu is therefore asked for one threshold after the other, annealing for one read after the
+other, each of more sweeps. Before the first read is over the answer is the empty vector, cost 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rig.interfaces.cpu_program import Program, Routine
-from scenarios.tasks.qubo import edges, tuning
+from scenarios.tasks.qubo import edges, one_flip, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
 from scenarios.tasks.qubo.cost import EDGE, NODE
 from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
@@ -35,6 +35,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "reference": {},
     "tabu": TABU,
     "annealing": ANNEALING,
+    "one_flip": one_flip.PARAMETERS,
 }
 KNOWN = tuple(dict.fromkeys(name for own in PARAMETERS.values() for name in own))
 FIRST_SWEEPS = 16
@@ -47,11 +48,14 @@ def programs(tables: Tables) -> dict[str, Program]:
     """Return the programs, each with the parameters of the bench file."""
     arguments = {"tables": [dict(table) for table in tables]}
     return {
-        function.__name__: Program(f"{__name__}:{function.__name__}", "qubo", model, arguments)
-        for function, model in (
-            (reference, "local search"),
-            (tabu, "D-Wave tabu"),
-            (annealing, "D-Wave simulated annealing"),
+        function.__name__: Program(
+            f"{function.__module__}:{function.__name__}", "qubo", model, arguments | more
+        )
+        for function, model, more in (
+            (reference, "local search", {}),
+            (tabu, "D-Wave tabu", {}),
+            (annealing, "D-Wave simulated annealing", {}),
+            (one_flip.one_flip, "one-flip tabu on torch", {"device": "cpu"}),
         )
     }
 

@@ -31,7 +31,7 @@ SIMULATED = Nvml.Settings(uuid="simulator")
 
 
 @pytest.mark.parametrize("update_s", [0.02, 0.1])
-@pytest.mark.parametrize("poll_hz", [20, 50, 200])
+@pytest.mark.parametrize("poll_hz", [20, 30, 50])
 def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
     tmp_path: Path, poll_hz: int, update_s: float
 ) -> None:
@@ -182,6 +182,8 @@ try:
     info = monitor.info
     said |= {"name": info.name, "serial": info.serial, "simulated": info.simulated}
     said |= {"uuid": info.details["uuid"], "driver": info.details["driver"]}
+    said |= {"cuda": info.details["cuda"], "board": info.details["board"]}
+    said |= {"others": info.details["others"]}
     said |= {"source": info.accuracy.source, "verified": info.accuracy.verified}
     with monitor.record(folder) as recording:
         time.sleep(0.5)  # the length of the recording
@@ -270,9 +272,34 @@ def test_the_real_binding_reads_the_power_of_an_older_board(library: Path, tmp_p
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=1e-6)
 
 
+def test_the_real_binding_tells_the_state_of_a_board(library: Path, tmp_path: Path) -> None:
+    environment = {"NVML_STUB_PID": "1"}
+    answer = said(library, tmp_path, environment, source="instant", others="state")
+    board = answer["board"]
+    assert isinstance(board, dict)
+    assert [process["pid"] for process in board.pop("processes")] == [1]
+    assert board == {
+        "sm_mhz": 1980,
+        "memory_mhz": 2619,
+        "limit_enforced_w": 350.0,
+        "limit_default_w": 700.0,
+        "temperature_c": 41,
+        "held_down_by": ["software power cap", "hardware thermal slowdown"],
+        "mig": False,
+        "persistence": True,
+    }
+    assert answer["cuda"] == "13.2"
+    assert str(answer["others"]).startswith("1 (")
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(123.0, rel=1e-6)
+    assert json.loads((tmp_path / "board.json").read_text())["simulated"] is False
+
+
 @pytest.mark.parametrize(
     ("environment", "settings", "kind", "text"),
     [
+        ({"NVML_STUB_PID": "1"}, {}, "BenchError", "in use by somebody else"),
+        ({"NVML_STUB_OLD": "1"}, {"source": "instant"}, "BenchError", "momentary power"),
         ({"NVML_STUB_FAULT": "15"}, {}, "DeviceLost", "is gone"),
         ({"NVML_STUB_FAULT": "998"}, {}, "BenchError", "a code of tomorrow"),
         ({"NVML_STUB_FAULT": "4"}, {}, "BenchError", "/dev/nvidia"),

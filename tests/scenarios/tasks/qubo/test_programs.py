@@ -34,7 +34,9 @@ def start(compiler: str) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def opened(name: str, *parameters: dict[str, Any]) -> tuple[QuboTask, CpuSut]:
-            if name != "reference":
+            if name == "one_flip":
+                pytest.importorskip("torch", reason="the extra gpu is not installed")
+            elif name != "reference":
                 pytest.importorskip("dwave.samplers", reason="the extra qubo is not installed")
             task = QuboTask.open(
                 QuboTask.Settings(
@@ -56,7 +58,7 @@ def length_s(completion: Completion) -> float:
     return (completion.marks[-1].tick - completion.marks[0].tick) * 1e-9
 
 
-@pytest.mark.parametrize("name", ["reference", "tabu", "annealing"])
+@pytest.mark.parametrize("name", ["reference", "tabu", "annealing", "one_flip"])
 def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_target(
     start: Start, name: str
 ) -> None:
@@ -77,7 +79,7 @@ def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_t
         assert completion.output[4] == 1, "it says that it ended at its target"
 
 
-@pytest.mark.parametrize("name", ["reference", "tabu", "annealing"])
+@pytest.mark.parametrize("name", ["reference", "tabu", "annealing", "one_flip"])
 def test_a_search_ends_after_its_time_where_nothing_can_be_reached(start: Start, name: str) -> None:
     task, sut = start(name)
     completion = sut.do(Solve(0, 0.2, seed=3, target=-51))
@@ -100,11 +102,12 @@ def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(start: St
     assert completion.output[9:] == solver.bits
 
 
-@pytest.mark.parametrize("name", ["tabu", "annealing"])
+@pytest.mark.parametrize("name", ["tabu", "annealing", "one_flip"])
 def test_the_same_seed_gives_the_same_vector_and_another_one_another(
     start: Start, name: str
 ) -> None:
-    task, sut = start(name, {"sweeps": 4} if name == "annealing" else {"restarts": 1})
+    parameter = {"annealing": {"sweeps": 4}, "tabu": {"restarts": 1}, "one_flip": {"chains": 2}}
+    task, sut = start(name, parameter[name])
     target = threshold_cost(task.target(1), 0.5)
     outputs = [sut.do(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)]
     assert outputs[0] == outputs[1] != outputs[2]

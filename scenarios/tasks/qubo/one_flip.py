@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One-flip tabu search on torch: many chains side by side, each of which flips one node a step,
+on a GPU or on the processor.
+
+A chain chooses its flip as if an edge between two chosen nodes cost 1.5 and not 8: the same vectors
+are the best, and the way from one to the next is less steep. Costs are counted as they are, in
+whole numbers. Flips are written down, so that the best vector is made only when there is a better
+one. The host learns of it after each piece of flips, which ends in a synchronise of the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.interfaces.cpu_program import Routine
+from scenarios.tasks.qubo import edges, tuning
+from scenarios.tasks.qubo.answer import encode, packed_bits
+from scenarios.tasks.qubo.cost import EDGE, NODE, cost
+
+#: What an edge between chosen nodes counts for the choice of a flip.
+WEIGHT = 1.5
+#: Less than the least difference between two choices: it decides among equals alone.
+NOISE = 0.45
+_NOISE_ROWS = 256
+#: A node that was taken out stays out for so many steps, and up to so many more at random.
+PARAMETERS: Mapping[str, Any] = {"chains": 0, "tenure": 7}
+CHAINS = {"cuda": 256, "cpu": 16}
+#: The adjacency is dense: a byte a pair.
+NODES_MAX = 16_384
+#: Flips of each chain between two looks of the host.
+PIECE = {"cuda": 16, "cpu": 64}
+PIECE_S = 5e-3
+
+
+def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routine:
+    """Return the search; parameters: chains (0: 256 on a GPU, 16 on a processor), tenure."""
+    rules = tuning.rules(tables, tuple(PARAMETERS))
+    torch = _torch(device)
+
+    def load(payload: bytes) -> Chains:
+        nodes, count, _ = edges.HEAD.unpack_from(payload)
+        return Chains(torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)})
+
+    return Routine(load, (), bytes, OneFlip)
+
+
+class Chains:
+    """The chains on one graph, ready to begin; on a GPU a piece of flips is one recorded graph of
+    kernels.
+    """
+
+    def __init__(
+        self, torch: Any, device: str, payload: bytes, parameters: Mapping[str, Any]
+    ) -> None:
+        self.graph = edges.decode(payload)
+        nodes = self.graph.nodes
+        if nodes > NODES_MAX:
+            raise ValueError(
+                f"the search copies its problem densely: {NODES_MAX} nodes at most, not {nodes}"
+            )
+        self.torch = torch
+        self.device = torch.device(device)
+        self.piece = PIECE[self.device.type]
+        self.chains = int(parameters["chains"]) or CHAINS[self.device.type]
+        self._tenure = int(parameters["tenure"])
+        if self.chains < 1 or self._tenure < 0:
+            raise ValueError("chains is 0 or more, and tenure too")
+        self._replay: Any = None
+        if nodes == 0:
+            return
+        try:
+            self._lay_out(nodes)
+            if self.device.type == "cuda":
+                self._record()
+        except torch.cuda.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            raise ValueError(
+                f"the device has no memory for {self.chains} chains on {nodes} nodes: fewer chains"
+            ) from error
+
+    def _lay_out(self, nodes: int) -> None:
+        torch = self.torch
+        zeros = partial(torch.zeros, device=self.device)
+        self._adjacent = zeros((nodes, nodes), dtype=torch.int8)
+        lesser, greater = (
+            torch.as_tensor(end.astype(np.int64), device=self.device) for end in self.graph.ends
+        )
+        self._adjacent[lesser, greater] = 1
+        self._adjacent[greater, lesser] = 1
+        shape = (self.chains, nodes)
+        self._chosen = zeros(shape)
+        self._begun = zeros(shape)
+        self._conflicts = zeros(shape)
+        self._free_from = zeros(shape)
+        self._step = zeros(())
+        self._cost = zeros(self.chains, dtype=torch.int64)
+        self._flips = zeros((self.piece, self.chains), dtype=torch.int64)
+        self._costs = zeros((self.piece, self.chains), dtype=torch.int64)
+        self._noise = zeros((_NOISE_ROWS, nodes))
+
+    def begin(self, seed: int) -> None:
+        """Choose no node in any chain."""
+        if self.graph.nodes == 0:
+            return
+        self.torch.manual_seed(seed & 0xFFFF_FFFF)
+        self._noise.uniform_(0.0, NOISE)
+        for state in (self._chosen, self._conflicts, self._free_from, self._step, self._cost):
+            state.zero_()
+
+    def advance(self, flips: int) -> tuple[int, NDArray[np.int64], NDArray[np.int8]]:
+        """Flip on, up to the length of a piece; return the least cost on the way, its chain's flips
+        up to there, and the vector with which that chain began the piece.
+        """
+        self._begun.copy_(self._chosen)
+        if self._replay is not None:
+            flips = self.piece
+            self._replay()
+        else:
+            for number in range(flips):
+                self._flip(number)
+        costs = self._costs[:flips].cpu().numpy()  # waits for the device
+        number, chain = np.unravel_index(costs.argmin(), costs.shape)
+        return int(costs[number, chain]), *self._way(int(number), int(chain))
+
+    def _way(self, number: int, chain: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        flips = self._flips[: number + 1, chain].cpu().numpy()
+        return flips, self._begun[chain].to(self.torch.int8).cpu().numpy()
+
+    def _flip(self, number: int) -> None:
+        """Flip a node in each chain; nothing here waits for the device."""
+        torch = self.torch
+        into = 1 - 2 * self._chosen  # 1: would be taken in, -1: would be taken out
+        rows = torch.randint(_NOISE_ROWS, (self.chains,), device=self.device)
+        score = into * (WEIGHT * self._conflicts - 1) + self._noise[rows]
+        score.masked_fill_(self._free_from > self._step, float("inf"))
+        node = score.argmin(1, keepdim=True)
+        way = into.gather(1, node)
+        change = way * (EDGE * self._conflicts.gather(1, node) + NODE)
+        self._cost += change[:, 0].to(torch.int64)
+        self._chosen.scatter_add_(1, node, way)
+        self._conflicts += way * self._adjacent[node[:, 0]]
+        self._step += 1
+        more = torch.rand((self.chains, 1), device=self.device)
+        held = torch.where(way < 0, self._tenure * (1 + more), 1.0)
+        self._free_from.scatter_(1, node, self._step + held)
+        self._flips[number] = node[:, 0]
+        self._costs[number] = self._cost
+
+    def _record(self) -> None:
+        """Record a piece of flips as one graph of kernels, after some flips to warm up."""
+        torch = self.torch
+        aside = torch.cuda.Stream(self.device)
+        aside.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(aside):
+            for number in range(3):
+                self._flip(number)
+        torch.cuda.current_stream(self.device).wait_stream(aside)
+        recorded = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(recorded):
+            for number in range(self.piece):
+                self._flip(number)
+        self._replay = recorded.replay
+        torch.cuda.synchronize(self.device)
+
+
+class OneFlip:
+    """A search by chains side by side: the best of what they came by."""
+
+    def __init__(self, chains: Chains, seed: int) -> None:
+        self._chains = chains
+        self._flip_s = PIECE_S / chains.piece
+        self._vector = np.zeros(chains.graph.nodes, np.int8)
+        self.cost = 0
+        chains.begin(seed)
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Flip for some milliseconds, or what is left; False where the graph has no nodes."""
+        if not len(self._vector):
+            return False
+        wanted = int(min(left_s, PIECE_S) / self._flip_s)
+        flips = min(max(wanted, 1), self._chains.piece)
+        start_s = time.monotonic()
+        least, way, vector = self._chains.advance(flips)
+        self._flip_s = max((time.monotonic() - start_s) / flips, 1e-9)
+        if least < self.cost:
+            np.bitwise_xor.at(vector, way, np.int8(1))
+            self.cost = least
+            self._vector = vector
+        return True
+
+    def output(self, met: bool) -> bytes:
+        """Return the answer, its cost counted again; raises RuntimeError where the device counted
+        another.
+        """
+        graph = self._chains.graph
+        counted = cost(graph, self._vector)
+        if counted != self.cost:
+            raise RuntimeError(
+                f"the device counted a cost of {self.cost}, its vector has {counted}"
+            )
+        return encode(counted, met, graph.nodes, packed_bits(self._vector))
+
+
+def _torch(device: str) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ValueError(f"{error.name} is not installed: pip install 'neurorig[gpu]'") from error
+    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"torch {torch.__version__} sees no CUDA device")
+    return torch

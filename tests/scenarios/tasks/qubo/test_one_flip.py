@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one-flip search on torch, on the processor: exact where the optimum is proven. Needs torch
+(the extra `gpu` has it).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rig.interfaces.context import BenchContext
+from rig.interfaces.cpu_program import Routine, Search
+from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo.answer import decode
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.graph import from_edges
+from scenarios.tasks.qubo.one_flip import NODES_MAX, one_flip
+from scenarios.tasks.qubo.task import QuboTask
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
+
+PIECES_MAX = 200
+
+
+@pytest.fixture(scope="module")
+def routine() -> Routine:
+    torch.set_num_threads(1)
+    return one_flip([{"chains": 8}])
+
+
+def started(routine: Routine, payload: bytes, seed: int = 1) -> Search:
+    assert routine.search is not None
+    return routine.search(routine.load(payload), seed)
+
+
+@pytest.mark.parametrize("nodes", [10, 25, 50])
+def test_proven_optima_are_found_and_never_beaten(routine: Routine, nodes: int) -> None:
+    # All optima up to 100 nodes are proven.
+    densities = (0.01, 0.05, 0.1, 0.25)
+    task = QuboTask.open(QuboTask.Settings((nodes,), densities, (0, 1)), BenchContext())
+    for index in range(len(task)):
+        search = started(routine, task.payload(index), index)
+        for _ in range(PIECES_MAX):
+            if search.cost <= task.target(index):
+                break
+            assert search.advance(1.0, None)
+        assert search.cost == task.target(index)
+        score = task.score(index, search.output(True))
+        assert score.costs is not None
+        assert score.costs.cost == score.costs.claimed == task.target(index)
+
+
+def test_each_better_cost_has_a_vector_of_that_cost(routine: Routine) -> None:
+    task = QuboTask.open(QuboTask.Settings((250,), (0.05,), (0,)), BenchContext())
+    payload = task.payload(0)
+    graph = edges.decode(payload)
+    search = started(routine, payload)
+    seen = [search.cost]
+    for _ in range(12):
+        search.advance(1.0, None)
+        answer = decode(search.output(False), 250)
+        assert cost(graph, answer.vector) == answer.claimed == search.cost <= seen[-1]
+        seen.append(search.cost)
+    assert seen[0] == 0
+    assert len(set(seen)) > 3
+    assert seen[-1] < -50
+
+
+def test_a_device_that_counts_wrong_is_found_out(routine: Routine) -> None:
+    task = QuboTask.open(QuboTask.Settings((50,), (0.05,), (0,)), BenchContext())
+    search = started(routine, task.payload(0))
+    search.advance(1.0, None)
+    search.cost -= 1  # type: ignore[misc]
+    with pytest.raises(RuntimeError, match="the device counted a cost of"):
+        search.output(False)
+
+
+def test_graphs_at_the_limits(routine: Routine) -> None:
+    none = np.zeros((0, 2), np.int64)
+    empty = started(routine, edges.encode(from_edges(0, none)))
+    assert not empty.advance(1.0, None)
+    assert decode(empty.output(False), 0).claimed == 0
+    single = started(routine, edges.encode(from_edges(1, none)))
+    assert single.advance(1.0, None)
+    assert single.cost == -1
+    with pytest.raises(ValueError, match=f"{NODES_MAX} nodes at most"):
+        routine.load(edges.encode(from_edges(NODES_MAX + 1, none)))
+
+
+def test_a_device_without_memory_is_said_with_what_to_change(
+    routine: Routine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    task = QuboTask.open(QuboTask.Settings((10,), (0.25,), (0,)), BenchContext())
+    monkeypatch.setattr(torch, "zeros", full)
+    with pytest.raises(ValueError, match="no memory for 8 chains on 10 nodes: fewer chains"):
+        routine.load(task.payload(0))
+
+
+def test_without_a_gpu_it_says_what_torch_sees() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(ValueError, match="sees no CUDA device"):
+        one_flip([], "cuda")
