@@ -35,7 +35,8 @@ _ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
 @dataclass(frozen=True, slots=True)
 class Runner:
     """What a backend says of its runner: its kind in a bench file, its module, the settings that it
-    gets (JSON-able), the origins of times and energies, and a sentence of what it stands for.
+    gets (JSON-able), the origins of times and energies, and a sentence of what it stands for; a
+    runner that knows better says so (`title` in its `about`).
 
     `refuse` looks at the network before anything is started and raises for one that the chip cannot
     map: DataError that names node and limit.
@@ -78,7 +79,7 @@ def open_network_sut(
     about = dict(worker.about)
     details = about.pop("details")
     info = SutInfo(
-        name=runner.name,
+        name=details.pop("title", runner.name),
         kind=runner.kind,
         simulated=runner.origins.time is Origin.SIMULATED,
         tick_hz=1_000_000_000,

@@ -47,7 +47,7 @@ def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routin
         nodes, count, _ = edges.HEAD.unpack_from(payload)
         return Chains(torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)})
 
-    return Routine(load, (), bytes, OneFlip)
+    return Routine(load, (), bytes, OneFlip, about=_about(torch, device))
 
 
 class Chains:
@@ -205,6 +205,15 @@ class OneFlip:
                 f"the device counted a cost of {self.cost}, its vector has {counted}"
             )
         return encode(counted, met, graph.nodes, packed_bits(self._vector))
+
+
+def _about(torch: Any, device: str) -> dict[str, Any]:
+    about = {"torch": torch.__version__, "device": device, "synchronised": "after each piece"}
+    if torch.device(device).type == "cuda":
+        properties = torch.cuda.get_device_properties(torch.device(device))
+        about |= {"device_name": properties.name, "cuda": torch.version.cuda}
+        about["uuid"] = f"GPU-{getattr(properties, 'uuid', 'not readable')}"
+    return about
 
 
 def _torch(device: str) -> Any:

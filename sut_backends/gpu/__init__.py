@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch on a GPU, or on the processor, as a system under test."""

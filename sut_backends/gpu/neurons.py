@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Neurons in torch, many samples side by side: in floating point by the conventions of a network,
+or in whole numbers as the file's shifts say.
+
+Written for the worker: numpy and torch alone. The equations are those of docs/MODELS.md and
+docs/ASC.md section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sut_backends.workers.inside.plain_network import PlainNode
+
+SPIKING = ("IF", "LIF", "CubaLIF")
+KINDS = ("I", "LI", "CubaLI", *SPIKING)
+#: A state of the integer rule has 16 bits.
+STATE_MAX = 32_767
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Where tensors live, and of what type they are."""
+
+    torch: Any
+    device: Any
+    dtype: Any
+
+    def tensor(self, value: Any) -> Any:
+        """Return numbers as a tensor there."""
+        return self.torch.as_tensor(value, dtype=self.dtype, device=self.device)
+
+    def whole(self, value: Any) -> Any:
+        """Return whole numbers as a tensor there."""
+        return self.torch.as_tensor(value, dtype=self.torch.int32, device=self.device)
+
+
+class FloatNeurons:
+    """Neurons of one node in floating point; `step` takes the input of one time step, and returns
+    spikes, or the membrane of neurons that do not spike.
+    """
+
+    def __init__(
+        self, board: Board, node: PlainNode, how: Mapping[str, Any], dt_s: float, batch: int
+    ) -> None:
+        self._torch = board.torch
+        self._how = how
+        kind = node.type
+        self._spiking = kind in SPIKING
+        self._cuba = kind.startswith("Cuba")
+        self._leaky = kind not in ("I", "IF")
+        self._unit = how["gains"] == "unit"
+        parameters = node.parameters
+
+        def number(name: str, default: float) -> Any:
+            value = parameters.get(name)
+            return board.tensor(default if value is None else value)
+
+        def share(name: str) -> Any:
+            steps = dt_s / number(name, 0.0)
+            return steps if how["scheme"] == "euler" else -board.torch.expm1(-steps)
+
+        self._gain = board.tensor(1.0) if self._unit else number("r", 1.0)
+        self._leak = number("v_leak", 0.0)
+        tau = "tau_mem" if "tau_mem" in parameters else "tau"
+        self._share = share(tau) if tau in parameters else board.tensor(dt_s)
+        if self._cuba:
+            self._share_synaptic = share("tau_syn")
+            self._weight_in = board.tensor(1.0) if self._unit else number("w_in", 1.0)
+        if self._spiking:
+            self._threshold = number("v_threshold", 1.0)
+            self._reset = number("v_reset", 0.0)
+            several = how["reset"] == "subtract" and how["spikes_max"] > 1
+            stated = node.metadata.get("spikes_max") or how["spikes_max"]
+            self._spikes_max = float(stated) if several else 1.0
+        shape = (batch, *node.shape_in)
+        begin = self._leak if how["start"] == "leak" and self._leaky else board.tensor(0.0)
+        self.membrane = begin.expand(shape).clone()
+        self._synaptic = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
+
+    def step(self, values: Any) -> Any:
+        """Go on by one time step."""
+        drive = self._synapse(values) if self._cuba else values
+        if not self._leaky:
+            self.membrane = self.membrane + (
+                drive if self._unit else self._share * self._gain * drive
+            )
+        elif self._unit:
+            kept = self.membrane * (1.0 - self._share)
+            self.membrane = kept + self._share * self._leak + drive
+        else:
+            self.membrane = self.membrane + self._share * (
+                self._leak + self._gain * drive - self.membrane
+            )
+        return self._fired() if self._spiking else self.membrane
+
+    def _synapse(self, values: Any) -> Any:
+        last = self._synaptic
+        if self._unit:
+            self._synaptic = (last + values) * (1.0 - self._share_synaptic)
+        else:
+            self._synaptic = last + self._share_synaptic * (self._weight_in * values - last)
+        return self._synaptic if self._how["current"] == "new" else last
+
+    def _fired(self) -> Any:
+        if self._spikes_max > 1:
+            return self._fired_often()
+        above = self._how["above"]
+        fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
+        spikes = fires.to(self.membrane.dtype)
+        if self._how["reset"] == "value":
+            self.membrane = self._torch.where(fires, self._reset, self.membrane)
+        else:
+            self.membrane = self.membrane - spikes * self._threshold
+        return spikes
+
+    def _fired_often(self) -> Any:
+        times = self.membrane.clamp(min=0.0).floor_divide(self._threshold)
+        if self._how["above"]:
+            exactly = (times > 0) & (times * self._threshold == self.membrane)
+            times = times - exactly.to(times.dtype)
+        spikes = times.clamp(max=self._spikes_max)
+        self.membrane = self.membrane - spikes * self._threshold
+        return spikes
+
+
+class IntegerNeurons:
+    """CubaLIF neurons in whole numbers of 16 bits: decays are shifts by the `dash_syn` and
+    `dash_mem` that the file states, each spike takes a threshold off.
+    """
+
+    def __init__(self, board: Board, node: PlainNode, batch: int) -> None:
+        self._board = board
+        about = node.metadata
+        self._dash_synaptic = board.whole(about["dash_syn"])
+        self._dash_membrane = board.whole(about["dash_mem"])
+        self._threshold = board.whole(node.parameters["v_threshold"])
+        self._spikes_max = int(about["spikes_max"])
+        shape = (batch, *node.shape_in)
+        self.membrane = board.torch.zeros(shape, dtype=board.torch.int32, device=board.device)
+        self._synaptic = self.membrane.clone()
+
+    def step(self, values: Any) -> Any:
+        """Go on by one time step."""
+        drive = values.to(self._board.torch.int32)
+        synaptic = _saturated(self._synaptic + drive)
+        self._synaptic = synaptic - self._decay(synaptic, self._dash_synaptic)
+        change = self._synaptic - self._decay(self.membrane, self._dash_membrane)
+        membrane = _saturated(self.membrane + _saturated(change))
+        times = membrane.clamp(min=0).floor_divide(self._threshold)
+        spikes = times.clamp(max=self._spikes_max)
+        self.membrane = membrane - spikes * self._threshold
+        return spikes.to(self._board.dtype)
+
+    def _decay(self, state: Any, dash: Any) -> Any:
+        """Return what a state loses in a step: its shift, but at least 1 towards zero."""
+        loss = state >> dash
+        return self._board.torch.where((loss == 0) & (state > 0), 1, loss)
+
+
+def _saturated(state: Any) -> Any:
+    return state.clamp(-STATE_MAX - 1, STATE_MAX)

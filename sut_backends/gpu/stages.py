@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes without neurons in torch, as functions of one step: connections, convolutions, pools,
+delays. Written for the worker: numpy and torch alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sut_backends.gpu.neurons import KINDS, Board
+from sut_backends.workers.inside.plain_network import PlainNode
+
+#: What a step of a node does: values (batch, *shape in) -> (batch, *shape out).
+Stage = Callable[[Any], Any]
+
+
+def has_state(node: PlainNode) -> bool:
+    """Return whether what a node gives in a step depends on the steps before."""
+    return node.type in (*KINDS, "Delay")
+
+
+def stage(board: Board, node: PlainNode, dt_s: float, batch: int) -> Stage:
+    """Return what a step of a node that is no neuron does; raises ValueError for one not known."""
+    parameters = node.parameters
+    match node.type:
+        case "Input" | "Output":
+            return lambda values: values
+        case "Linear" | "Affine":
+            weight = board.tensor(parameters["weight"]).T.contiguous()
+            bias = board.tensor(parameters.get("bias", 0.0))
+            return lambda values: values @ weight + bias
+        case "Scale":
+            scale = board.tensor(parameters["scale"])
+            return lambda values: values * scale
+        case "Threshold":
+            threshold = board.tensor(parameters["threshold"])
+            return lambda values: (values > threshold).to(board.dtype)
+        case "Flatten":
+            return lambda values: values.reshape(len(values), *node.shape_out)
+        case "Conv1d" | "Conv2d":
+            return _convolution(board, parameters)
+        case "SumPool2d" | "AvgPool2d":
+            return _pool(board, parameters, node.type == "AvgPool2d")
+        case "Delay":
+            return _delay(board, node, dt_s, batch)
+    raise ValueError(f"{node.name} is a {node.type}, which this backend does not know")
+
+
+def _convolution(board: Board, parameters: Mapping[str, Any]) -> Stage:
+    functional = board.torch.nn.functional
+    weight = board.tensor(parameters["weight"])
+    bias = board.tensor(parameters["bias"])
+    axes = weight.ndim - 2
+    stride = _each(parameters["stride"], axes)
+    dilation = _each(parameters["dilation"], axes)
+    groups = int(np.asarray(parameters["groups"]))
+    convolved = functional.conv1d if axes == 1 else functional.conv2d
+    around = _around(_paddings(parameters, axes))
+
+    def stepped(values: Any) -> Any:
+        padded = functional.pad(values, around)
+        return convolved(padded, weight, bias, stride, 0, dilation, groups)
+
+    return stepped
+
+
+def _pool(board: Board, parameters: Mapping[str, Any], mean: bool) -> Stage:
+    functional = board.torch.nn.functional
+    sides = _each(parameters["kernel_size"], 2)
+    stride = _each(parameters["stride"], 2)
+    around = _around([(one, one) for one in _each(parameters["padding"], 2)])
+    over = sides[0] * sides[1] if mean else 1
+
+    def pooled(values: Any) -> Any:
+        padded = functional.pad(values, around)
+        return functional.avg_pool2d(padded, sides, stride, divisor_override=over)
+
+    return pooled
+
+
+def _delay(board: Board, node: PlainNode, dt_s: float, batch: int) -> Stage:
+    """Return a delay of whole steps, each value its own."""
+    torch = board.torch
+    shape = tuple(node.shape_in)
+    delay_s = np.broadcast_to(np.asarray(node.parameters["delay"], np.float64), shape)
+    steps = np.rint(delay_s / dt_s).astype(np.int64)
+    depth = int(steps.max(initial=0)) + 1
+    kept = torch.zeros((depth, batch, *shape), dtype=board.dtype, device=board.device)
+    behind = torch.as_tensor(steps, device=board.device).expand(1, batch, *shape)
+    at = 0
+
+    def delayed(values: Any) -> Any:
+        nonlocal at
+        kept[at % depth] = values
+        found = kept.gather(0, (at - behind) % depth)[0]
+        at += 1
+        return found
+
+    return delayed
+
+
+def _paddings(parameters: Mapping[str, Any], axes: int) -> list[tuple[int, int]]:
+    padding = np.asarray(parameters["padding"])
+    if padding.dtype.kind not in "SUO":
+        return [(one, one) for one in _each(padding, axes)]
+    if "valid" in str(padding):
+        return [(0, 0)] * axes
+    kernels = np.shape(parameters["weight"])[2:]
+    dilations = _each(parameters["dilation"], axes)
+    totals = [d * (k - 1) for d, k in zip(dilations, kernels, strict=True)]
+    return [(total // 2, total - total // 2) for total in totals]
+
+
+def _around(paddings: list[tuple[int, int]]) -> list[int]:
+    """Return paddings as torch wants them: the last axis first."""
+    return [side for pair in reversed(paddings) for side in pair]
+
+
+def _each(value: Any, axes: int) -> tuple[int, ...]:
+    values = np.broadcast_to(np.asarray(value).reshape(-1), (axes,))
+    return tuple(int(one) for one in values)
