@@ -272,6 +272,15 @@ def _choice(
     return Choice(kind, _absolute(settings, folder, from_here))
 
 
+def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:
+    """Return the settings of a kind without a bench file; `changes` are NAME=VALUE, paths of them
+    from the working folder. ConfigError as of a bench file.
+    """
+    tree: dict[str, Any] = {section: {kind: {}}}
+    keys = {tuple(_override(tree, f"{section}.{kind}.{change}")) for change in changes}
+    return _choice(section, tree[section], Path.cwd(), keys).settings
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)

@@ -11,6 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from rig.cli.lazy import LazyGroup
+from rig.cli.map_model import map_model
 from rig.cli.quantize import array_of, quantize
 from rig.cli.terminal import Terminal
 from rig.errors import ConfigError
@@ -55,6 +56,7 @@ def model() -> None:
 
 
 model.add_command(quantize)
+model.add_command(map_model)
 
 
 @model.command()

@@ -11,7 +11,7 @@ checks all that are installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,16 @@ class StatesOrigin(Protocol):
 
     def origin(self, settings: Any) -> Origin | None:
         """Return the origin; None: measured, or simulated where the class says that."""
+
+
+@runtime_checkable
+class MapsNetworks(Protocol):
+    """Optional hook of a backend's class: how its chip would hold a network, with no chip."""
+
+    def mapping(self, settings: Any, model: Path, dt_s: float | None) -> Mapping[str, Any]:
+        """Return what there is to say of a NIR file, JSON-able; DataError or BenchError where the
+        chip cannot be it. `dt_s` is the time step where the file states none.
+        """
 
 
 @runtime_checkable

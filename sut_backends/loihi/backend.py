@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from annotated_types import doc
 
+from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from sut_backends.hosted.sync_wire import Power
+from sut_backends.loihi import hardware, stock_plan
 from sut_backends.workers.environments import interpreter_of
+from sut_backends.workers.inside import plain_network
+from sut_backends.workers.network_map import write_checked
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
@@ -62,6 +68,30 @@ class LoihiSut(WorkerSut):
     def pace(settings: Settings) -> Pace:
         """Return that there is no line, and that only Lava knows what a query takes."""
         return Pace(wired=False)
+
+    @staticmethod
+    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+        """Return a network as stock cells in Loihi 2's fixed point: processes, registers, what 8
+        bits do to its weights. Computed here; no SDK takes part, and cores are not placed.
+        """
+        with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
+            plain = Path(folder) / "network.npz"
+            write_checked(model, dt_s, plain)
+            try:
+                found = stock_plan.plan(plain_network.read(str(plain)), vectors=False)
+                fixed = hardware.fixed_point(found)
+            except ValueError as error:
+                raise DataError(f"{model.name} cannot be stock cells: {error}") from error
+        return {
+            "time_step": "a step of the chip is a step of the file",
+            "processes": len(found.cells),
+            "dense": len(found.synapses),
+            "lag_steps": found.lag_steps,
+            "fixed point": [
+                told | {"du": one.du, "dv": one.dv, "vth": one.threshold}
+                for told, one in zip(fixed.report, fixed.registers, strict=True)
+            ],
+        }
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:

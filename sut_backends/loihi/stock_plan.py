@@ -57,6 +57,7 @@ def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
 
     ValueError for a network that stock cells cannot be.
     """
+    layers.refuse(network, "Lava")
     nodes = {node.name: node for node in network.nodes}
     last = layers.last_neurons(network)
     if last is None:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Unit, doc
 
@@ -14,6 +15,7 @@ from rig.model.origin import Origins
 from rig.model.pace import Pace
 from rig.settings.declare import Count
 from sut_backends.workers.environments import interpreter_of
+from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
@@ -57,6 +59,17 @@ class SpinnakerSut(WorkerSut):
     def pace(settings: Settings) -> Pace:
         """Return that there is no line, and that only the machine knows what a query takes."""
         return Pace(wired=False)
+
+    @staticmethod
+    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+        """Return where sPyNNaker puts a network on a virtual board, and what of its weights 16 bits
+        do not hold.
+        """
+        place = Place(
+            interpreter=interpreter_of("spinnaker", settings.interpreter, BenchContext()),
+            start_s=settings.start_s,
+        )
+        return mapped(MODULE, place, model, dt_s, {"input_spikes_max": settings.input_spikes_max})
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
