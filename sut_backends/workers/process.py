@@ -161,7 +161,7 @@ class Worker(ChildProcess):
         try:
             fd = self._process.stdin.fileno()
             while unsent:
-                if not _ready([], [fd], end_s):
+                if not self._ready([], [fd], end_s):
                     raise self._late(what, limit_s)
                 unsent = unsent[os.write(fd, unsent) :]
         except (OSError, ValueError) as error:
@@ -185,12 +185,29 @@ class Worker(ChildProcess):
     def _read(self, end_s: float) -> None:
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
-        if not _ready([fd], [], end_s):
+        if not self._ready([fd], [], end_s):
             raise TimeoutError
         block = os.read(fd, _BLOCK_B)
         if not block:
             raise self._lost()
         self._unread += block
+
+    def _ready(self, readable: list[int], writable: list[int], end_s: float) -> bool:
+        """Wait for a pipe, up to a time; False where it is not ready by then.
+
+        DeviceLost where the process has ended: what it forked may hold its end of the pipe open.
+        """
+        while True:
+            look()
+            ended = self._process.poll() is not None
+            left_s = 0.0 if ended else max(end_s - time.monotonic(), 0.0)
+            found = select.select(readable, writable, [], min(left_s, LOOK_S))
+            if found[0] or found[1]:
+                return True
+            if ended:
+                raise self._lost()
+            if left_s <= LOOK_S:
+                return False
 
     def _late(self, what: str, limit_s: float) -> DeadlineError:
         self.close()
@@ -206,16 +223,6 @@ class Worker(ChildProcess):
             evidence=evidence,
             try_next="run it again; is there memory enough?",
         )
-
-
-def _ready(readable: list[int], writable: list[int], end_s: float) -> bool:
-    """Wait for a pipe, up to a time; False where it is not ready by then."""
-    while True:
-        look()
-        left_s = max(end_s - time.monotonic(), 0.0)
-        found = select.select(readable, writable, [], min(left_s, LOOK_S))
-        if found[0] or found[1] or left_s <= LOOK_S:
-            return bool(found[0] or found[1])
 
 
 def _code_of(program: Program, place: Place) -> dict[str, Any]:

@@ -50,6 +50,14 @@ def hanging(note: str) -> Routine:
     raise AssertionError
 
 
+def forked() -> Routine:
+    """Fork a process that waits, as SDKs on multiprocessing do: it holds this one's pipes too."""
+    if not (left := os.fork()):
+        time.sleep(600)
+        os._exit(0)
+    return Routine(bytes, (lambda block: block[:8],), bytes, about={"left": left})
+
+
 def missing() -> Routine:
     """Import what is not there."""
     import no_such_sdk  # type: ignore[import-not-found]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from rig.errors import BenchError, ConfigError, DeadlineError
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from sut_backends.workers.environments import interpreter_at, interpreter_of
@@ -150,6 +150,16 @@ def test_an_interpreter_that_is_none_is_refused(tmp_path: Path) -> None:
             interpreter_at(setting, context)
     with pytest.raises(ConfigError, match=r"the SDK of \[sut.xylo\] is not installed"):
         interpreter_of("xylo", "", context)
+
+
+def test_one_that_dies_is_named_also_where_its_children_hold_the_pipe(bare: str) -> None:
+    with closing(Worker(program("forked"), Place(bare, isolated=True))) as worker:
+        assert answered(worker) == b"01234567"
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(DeviceLost, match="process of the program is gone") as caught:
+            worker.ask(RUN, b"", 5.0)
+        assert "killed by signal 9" in caught.value.evidence
+    assert gone(worker.about["details"]["left"])
 
 
 @pytest.mark.parametrize("ending", ["kill", "garbage"])
