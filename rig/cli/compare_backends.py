@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from rig.api.backends import comparison, forms, picture, runs
+from rig.api.backends import comparison, forms, picture, runs, trains
 from rig.api.backends.comparison import Backend, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import open_session
@@ -19,17 +20,21 @@ from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli.progress import RunProgress
 from rig.cli.terminal import Terminal, print_whole
-from rig.errors import RigError, storage_error
+from rig.errors import ConfigError, RigError, storage_error
 from rig.interfaces.task import Task
 from rig.store.session_folder import write_text
 
 _OUT = Terminal()
 _PARTLY = 1
+#: A backend may say a lot of its rule.
+_RULE_WIDTH = 34
 
 
 def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | None) -> int:
     """Run what is missing, print the comparison, write its files; return the exit code."""
-    planned = {name: _plan(name, wanted) for name in names}
+    planned = {Path(name).stem: _plan(name, wanted) for name in names}
+    if len(planned) < len(names):
+        raise ConfigError("two backends have one name", path="--suts", evidence=", ".join(names))
     benches = [each for each in planned.values() if isinstance(each, Planned)]
     if not benches:
         runs.plan(names[0], wanted)  # raises what it said
@@ -48,7 +53,7 @@ def _plan(name: str, wanted: Wanted) -> Planned | Backend:
     except UnknownBackend:
         raise
     except RigError as error:
-        return Backend(name, None, Failure.of(error))
+        return Backend(Path(name).stem, None, Failure.of(error))
 
 
 def of_sessions(places: Sequence[Path], output: Path | None) -> int:
@@ -81,11 +86,17 @@ def _run(planned: Planned, root: Path, task: Task | None) -> Backend:
     before = runs.earlier(planned, root, task)
     if before is not None and before.status == "success":
         _say(f"  is there: {escape(str(before.path))}")
-        return Backend(planned.name, before)
-    with RunProgress(_OUT) as progress:
-        backend = runs.run(planned, root, task, (progress,))
+        backend = Backend(planned.name, before)
+    else:
+        with RunProgress(_OUT) as progress:
+            backend = runs.run(planned, root, task, (progress,))
     if backend.failure is not None:
         _say_failure(backend.failure)
+    if backend.session is not None and task is not None:
+        try:
+            trains.record(backend.session, range(len(task)))
+        except RigError as error:
+            _say(f"  no spike trains: {escape(error.cause)}")
     return backend
 
 
@@ -101,8 +112,10 @@ def _told(found: ModelComparison, output: Path | None) -> int:
         _say(escape(line))
     heads = forms.head(found)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for number, name in enumerate(heads):
-        table.add_column(escape(name), justify="left" if number in (0, len(heads) - 1) else "right")
+    for name in heads[:-1]:
+        justify: Literal["left", "right"] = "left" if name == heads[0] else "right"
+        table.add_column(escape(name), justify=justify, no_wrap=True)
+    table.add_column(escape(heads[-1]), overflow="fold", max_width=_RULE_WIDTH)
     for row in found.rows:
         if row.failure is None:
             table.add_row(*map(escape, forms.cells(row, found)))

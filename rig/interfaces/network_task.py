@@ -19,7 +19,8 @@ class NetworkWorkload:
     nothing but numpy, the function returns a Codec. Its module and what that imports keep to the
     standard library and numpy, in Python 3.10 as well. `task` and `model` are what the SUT then
     says that it runs. `dt_s` is the time step where the file states none; `rule` the name of the
-    conventions (rig/network/conventions.py), empty where the file's own are meant.
+    conventions (rig/network/conventions.py), empty where the file's own are meant. With `trains`
+    the output is what left the network, whole (rig/network/trains.py), instead of the task's.
     """
 
     path: Path
@@ -29,6 +30,7 @@ class NetworkWorkload:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     dt_s: float | None = None
     rule: str = ""
+    trains: bool = False
 
 
 class Codec(Protocol):
@@ -56,3 +58,14 @@ class Networked(Protocol):
     @property
     def network(self) -> NetworkWorkload:
         """Return the network."""
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """Optional hook of a task: the spike trains of its own answers, step by step."""
+
+    def payload(self, index: int) -> bytes:
+        """Return the bytes that the device gets for sample `index`."""
+
+    def trains(self, payload: bytes) -> Any:
+        """Return what leaves the network for a payload: an array (steps, outputs)."""

@@ -132,6 +132,7 @@ def _started(
             },
             "codec": workload.codec,
             "codec_arguments": dict(workload.arguments),
+            "trains": workload.trains,
         }
         program = Program(_ROUTINE, workload.task, workload.model, arguments)
         packages = tuple(name.split(".")[0] for name in (runner.module, workload.codec))

@@ -44,7 +44,8 @@ Answers = Mapping[int, Sequence[Answer]]
 class Agreed:
     """So many of the samples agree in one respect; `largest` is the largest difference of numbers
     that stand in the same place, None where bytes or words were compared, or their count differs.
-    `told` is False where one side has nothing but zeros: it does not tell this part.
+    `told` is False where one side has nothing but zeros: it does not tell this part. `lag_steps`:
+    equal so many time steps later.
     """
 
     what: str
@@ -52,6 +53,7 @@ class Agreed:
     samples: int
     largest: float | None = None
     told: bool = True
+    lag_steps: int = 0
 
     @property
     def share(self) -> Share:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rig.api.backends import agreement as agreeing
+from rig.api.backends import trains
 from rig.api.backends.agreement import Agreement, Answers
 from rig.api.sessions.session import Session
 from rig.bench import config
@@ -151,11 +152,19 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
     _refuse_others(sessions)
     replica = _replica(sessions[0])
     told = {each.name: agreeing.answers(each.session) for each in backends if each.session}
-    reference, name = _reference(sessions[0], told, task)
+    task = task or _task(sessions[0])
+    reference = _reference(told, task, first.provenance.task.model)
+    kept = {each.name: trains.read(each.session) for each in backends if each.session}
+    trained = trains.of_task(task, sorted({index for each in kept.values() for index in each}))
+    trained = trained or next((each for each in kept.values() if each), {})
     rows = tuple(
         BackendRow(each.name, failure=each.failure)
         if each.session is None
-        else _row(each.name, each.session, told[each.name], reference, replica)
+        else _row(
+            each.name,
+            each.session,
+            _agreement(told[each.name], reference.answers, replica, kept[each.name], trained),
+        )
         for each in backends
     )
     facts = first.provenance.task
@@ -165,7 +174,7 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         scenario=first.scenario,
         samples=facts.samples,
         data=", ".join(filter(None, (first.data.statement or first.data.source, facts.subset))),
-        reference=name,
+        reference=reference.name,
         rows=rows,
         complexity=of_facts(first.provenance.stored),
         notes=tuple(_notes(rows)),
@@ -203,23 +212,45 @@ def _replica(session: Session) -> Task | None:
     return None
 
 
-def _reference(
-    first: Session, told: Mapping[str, Answers], task: Task | None
-) -> tuple[Answers, str]:
-    """Return the reference's answers, and whose they are."""
-    name, answered = next(iter(told.items()))
+def _task(first: Session) -> Task | None:
+    """Return the task of a session with its data, where these are here."""
     with suppress(RigError):
-        if task is None:
-            task, _ = open_task(config.load(first.path / BENCH))
-        own = agreeing.of_task(task, sorted({index for each in told.values() for index in each}))
-        if own is not None:
-            return own, f"the task's own answers, {first.results.provenance.task.model}"
-    return answered, f"the answers of {name}"
+        return open_task(config.load(first.path / BENCH))[0]
+    return None
 
 
-def _row(
-    name: str, session: Session, told: Answers, reference: Answers, replica: Task | None
-) -> BackendRow:
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """Answers that others are compared with, and whose they are."""
+
+    answers: Answers
+    name: str
+
+
+def _reference(told: Mapping[str, Answers], task: Task | None, model: str) -> _Reference:
+    """Return the task's own answers, else those of the first backend."""
+    indices = sorted({index for each in told.values() for index in each})
+    own = agreeing.of_task(task, indices) if task is not None else None
+    if own is not None:
+        return _Reference(own, f"the task's own answers, {model}")
+    name, answered = next(iter(told.items()))
+    return _Reference(answered, f"the answers of {name}")
+
+
+def _agreement(
+    told: Answers,
+    reference: Answers,
+    replica: Task | None,
+    theirs: trains.Trains,
+    ours: trains.Trains,
+) -> Agreement:
+    """Compare answers, and trains where there are any."""
+    found = agreeing.agreement(told, reference, replica)
+    agreed = trains.agreed(theirs, ours)
+    return found if agreed is None else replace(found, parts=(agreed, *found.parts))
+
+
+def _row(name: str, session: Session, agreement: Agreement) -> BackendRow:
     results = session.results
     sut = results.provenance.sut
     return BackendRow(
@@ -234,7 +265,7 @@ def _row(
         reason=session.verdict.reason,
         labels=tuple(label.text for label in results.labels),
         rule=_rule(sut.details),
-        agreement=agreeing.agreement(told, reference, replica),
+        agreement=agreement,
         figures=tuple(_figures(results)),
     )
 

@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement
 from rig.api.backends.comparison import BackendRow, Figure, ModelComparison
 from rig.network import complexity_text
@@ -53,7 +54,9 @@ def part_names(found: ModelComparison) -> list[str]:
     """Return what of outputs was compared: their parts, or outputs as a whole."""
     agreements = [row.agreement for row in found.rows if row.agreement is not None]
     parts = dict.fromkeys(part.what for each in agreements for part in each.parts)
-    return list(parts) or ["outputs"]
+    parts.pop(trains.WHAT, None)
+    told = any(part.what == trains.WHAT for each in agreements for part in each.parts)
+    return [*([trains.WHAT] if told else []), *(parts or ["outputs"])]
 
 
 def part_of(agreement: Agreement | None, name: str) -> Agreed | None:
@@ -89,7 +92,8 @@ def figure_text(figure: Figure) -> str:
 def _agreed(agreed: Agreed | None) -> str:
     if agreed is None:
         return "-"
-    return f"{agreed.count} of {agreed.samples}" if agreed.told else "not told"
+    late = f" ({agreed.lag_steps} steps late)" if agreed.lag_steps else ""
+    return f"{agreed.count} of {agreed.samples}{late}" if agreed.told else "not told"
 
 
 def about(found: ModelComparison) -> list[str]:

@@ -80,7 +80,7 @@ def plan(name: str, wanted: Wanted) -> Planned:
     tree["scenario"] = {scenario_kind: scenario}
     tree["task"] = {task_kind: task}
     tree["claim"] = {}
-    return Planned(name, _resolved(tree, wanted), wanted.trials)
+    return Planned(Path(name).stem, _resolved(tree, wanted), wanted.trials)
 
 
 def _resolved(tree: dict[str, Any], wanted: Wanted) -> str:

@@ -142,11 +142,19 @@ def infer(model: AscModel, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
     """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes,
     both (slices, 4).
     """
+    spikes, membrane = trains(model, counts)
+    return spikes.sum(axis=1, dtype=np.int64), membrane
+
+
+def trains(model: AscModel, counts: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
+    """Run the network from rest over counts (slices, 125, 16) -> output spikes of each step
+    (slices, 125, 4) and last membranes (slices, 4).
+    """
     spikes = counts
     membrane = np.zeros((counts.shape[0], 0), np.int64)
     for layer in model.layers:
         spikes, membrane = run_layer(layer, spikes)
-    return spikes.sum(axis=1, dtype=np.int64), membrane
+    return spikes, membrane
 
 
 def outputs(model: AscModel, audio: NDArray[np.int16]) -> NDArray[np.int32]:

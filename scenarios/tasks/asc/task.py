@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 import soxr
 from annotated_types import Ge, doc
+from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
@@ -28,7 +29,7 @@ from rig.settings.declare import Count, Number, Or, PathText, Why
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
-from scenarios.tasks.asc.integer import outputs
+from scenarios.tasks.asc.integer import outputs, spike_counts, trains
 from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import has_format, read_model
 from scenarios.tasks.asc.programs import network, programs
@@ -194,6 +195,12 @@ class AscTask:
     def parts(self, output: bytes) -> dict[str, list[float]]:
         """Return spike counts and membranes of an output."""
         return parts(output)
+
+    def trains(self, payload: bytes) -> NDArray[np.uint8]:
+        """Return the spikes of the four outputs in each step (125, 4), by the integer model."""
+        counts = spike_counts(self._model.bank, np.frombuffer(payload, "<i2")[None])
+        spikes: NDArray[np.uint8] = trains(self._model, counts)[0][0]
+        return spikes
 
     def reference_output(self, index: int) -> bytes:
         """Return what a device must answer for sample `index`, by the integer model."""

@@ -17,12 +17,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from rig.interfaces.cpu_program import Routine
+from rig.network.trains import packed
 
 
 def open_routine(
-    runner: str, job: dict[str, Any], codec: str, codec_arguments: dict[str, Any]
+    runner: str,
+    job: dict[str, Any],
+    codec: str,
+    codec_arguments: dict[str, Any],
+    trains: bool = False,
 ) -> Routine:
-    """Return the routine; `runner` is a module, `codec` "module:function"."""
+    """Return the routine; `runner` is a module, `codec` "module:function". With `trains` its output
+    is all that left the network.
+    """
     module, _, function = codec.partition(":")
     coding = getattr(importlib.import_module(module), function)(**codec_arguments)
     running = importlib.import_module(runner).open_network(job)
@@ -37,7 +44,7 @@ def open_routine(
     return Routine(
         load=coding.load,
         phases=(*before, running.run),
-        output=lambda result: coding.output(*result),
+        output=lambda result: packed(*result) if trains else coding.output(*result),
         batch=together if hasattr(running, "run_many") else None,
         about=running.about,
         end=running.close,

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spike trains of a session's backend: its network once more over the session's samples, untimed,
+kept beside what was measured.
+
+A session keeps the answers alone. A backend that runs the task's network (rig/interfaces/
+network_task.py) also gives what leaves it in each step; others give no trains.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.api.backends.agreement import Agreed
+from rig.api.sessions.session import Session
+from rig.bench import config
+from rig.bench.parts import open_part, open_task
+from rig.errors import DataError, NotInSession, storage_error
+from rig.interfaces.network_task import Trained
+from rig.model.steps import Load, Query
+from rig.network.trains import unpacked
+from rig.store.session_folder import BENCH, SessionFolder
+
+#: Where a session keeps them: an array (steps, outputs) for each sample, by its index.
+TRAINS = "trains.npz"
+#: What is compared, as tables call it.
+WHAT = "spike trains"
+#: So much later trains are looked at that are not equal as they are.
+_LAG_MAX = 4
+_LIMIT_S = 600.0
+
+Trains = Mapping[int, NDArray[np.float64]]
+
+
+def gives_trains(session: Session) -> bool:
+    """Return whether a session's backend runs the task's network, in a process of this computer: a
+    board would need its supply.
+    """
+    sut = session.results.provenance.sut
+    return "rule" in sut.details and sut.clock == "CLOCK_MONOTONIC"
+
+
+def record(session: Session, indices: Sequence[int]) -> None:
+    """Run the backend's network over samples, and keep the trains in the session's folder; raises
+    what opening and running raise. Nothing is done where they are there, or it gives none.
+    """
+    if (session.path / TRAINS).exists() or not gives_trains(session):
+        return
+    resolved = config.load(session.path / BENCH)
+    task, context = open_task(resolved)
+    if context.network is None:
+        return
+    context.world.supply_on = True
+    told = dataclasses.replace(context.network, trains=True)
+    sut = open_part("sut", resolved, dataclasses.replace(context, network=told))
+    found: dict[str, Any] = {}
+    with closing(sut):
+        for index in indices:
+            sut.do(Load(index), [task.payload(index)])
+            output = sut.do(Query((index,), _LIMIT_S)).output
+            try:
+                found[str(index)] = unpacked(output)[0]
+            except ValueError as error:
+                raise DataError("the backend gives no trains", evidence=str(error)) from error
+    _write(session.path, found)
+
+
+def _write(folder: Path, found: Mapping[str, Any]) -> None:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **found)
+    try:
+        (folder / TRAINS).write_bytes(stream.getvalue())
+    except OSError as error:
+        raise storage_error(error, folder) from error
+    SessionFolder(folder).record_derived(TRAINS)
+
+
+def read(session: Session) -> Trains:
+    """Return the trains that a session keeps; none where it keeps none. Raises DataError."""
+    path = session.path / TRAINS
+    if not path.exists():
+        return {}
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {int(name): np.asarray(stored[name], np.float64) for name in stored}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise DataError(f"{path} holds no trains", evidence=str(error)) from error
+
+
+def of_task(task: object, indices: Sequence[int]) -> Trains:
+    """Return the trains of the task's own answers; none where it tells none."""
+    if not isinstance(task, Trained):
+        return {}
+    try:
+        return {
+            index: np.asarray(task.trains(task.payload(index)), np.float64) for index in indices
+        }
+    except NotInSession:
+        return {}
+
+
+def agreed(theirs: Trains, ours: Trains) -> Agreed | None:
+    """Return on how many samples all trains are equal, spike by spike; None without a common one.
+
+    Where they are not, a backend that is some steps late is looked for, and named.
+    """
+    common = sorted(set(theirs) & set(ours))
+    if not common:
+        return None
+    best = (0, 0)
+    for lag in range(_LAG_MAX + 1):
+        count = sum(_equal(theirs[index], ours[index], lag) for index in common)
+        if count > best[0]:
+            best = (count, lag)
+    count, lag = best
+    away = [_away(theirs[index], ours[index]) for index in common]
+    known = [each for each in away if each is not None]
+    largest = max(known) if len(known) == len(away) and not lag else None
+    return Agreed(WHAT, count, len(common), largest, lag_steps=lag)
+
+
+def _equal(theirs: NDArray[np.float64], ours: NDArray[np.float64], lag: int) -> bool:
+    if theirs.shape != ours.shape or lag >= len(ours):
+        return False
+    return np.array_equal(theirs[lag:], ours[: len(ours) - lag]) and not theirs[:lag].any()
+
+
+def _away(theirs: NDArray[np.float64], ours: NDArray[np.float64]) -> float | None:
+    if theirs.shape != ours.shape:
+        return None
+    return float(np.max(np.abs(theirs - ours), initial=0.0))
