@@ -26,6 +26,7 @@ from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
+from drivers.xylo_board.driver import XyloBoard
 from rig.errors import BenchError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
@@ -98,6 +99,9 @@ UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "nvml": lambda context: Nvml.open(
         Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])),
         context,
+    ),
+    "xylo_board": lambda context: XyloBoard.open(
+        XyloBoard.Settings(channel="digital", events="simulator", gain_limit=0.01), context
     ),
     "playback": lambda context: played(context),
 }

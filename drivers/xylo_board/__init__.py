@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ADC on a Xylo board as an energy monitor."""

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ADC on a Xylo board: a sensor of the board's own for each of its supplies, read by the worker
+that runs the network on the chip.
+
+It sees no SYNC line: windows are cut by the host's clock. The rule under which that is accepted is
+docs/decisions/2026-11-23-monitors-without-edges.md. Never run on hardware.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
+from drivers.host_counters.recording import (
+    ALWAYS_ON,
+    STAND_IN,
+    STAND_IN_V,
+    CounterClock,
+    HostClock,
+    Polling,
+)
+from drivers.xylo_board.events import CHANNELS, ChannelEvents, EventsFile, Lines, standard_place
+from drivers.xylo_board.recording import BoardRecording
+from drivers.xylo_board.sim.board import BoardSimulator
+from rig.errors import BenchError, ConfigError
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.plain_text import visible
+from rig.settings.declare import PathText, Ratio, Why
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy, Range
+
+SIMULATOR: Final = "simulator"
+#: USB feeds the board, and gives no more.
+_MOST_W = 100.0
+_GAP_PERIODS = 3.5
+
+
+class XyloBoard:
+    """One supply of a Xylo board, by the board's own ADC."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The supply, where its events come from, and how far they can be off."""
+
+        channel: Annotated[
+            Literal["", "io", "afe_core", "afe_ldo", "snn_core", "analog", "digital"],
+            doc("Supply: io, afe_core, afe_ldo, snn_core of Audio 2; io, analog, digital of 3."),
+        ] = ""
+        events: Annotated[
+            PathText,
+            doc('File that the worker writes, empty: the usual one; or "simulator".'),
+        ] = ""
+        power_hz: Annotated[
+            int, Interval(ge=1, le=1000), Unit("Hz"), doc("Measurements a second; as the SUT's.")
+        ] = 100
+        gain_limit: Annotated[
+            Ratio,
+            Interval(ge=0, lt=1),
+            Why("no document states the error of this ADC"),
+            doc("Relative limit of error that you claim for the ADC."),
+        ] = 0.0
+        offset_w: Annotated[float, Ge(0), Unit("W"), doc("Limit of error at no power.")] = 0.0
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of `gain_limit`.")
+        ] = ""
+        shift_limit_s: Annotated[
+            float,
+            Interval(gt=0, le=1),
+            Unit("s"),
+            doc("Limit of the shift between the host's clock and the events' times."),
+        ] = 0.02
+        clock_limit_ppm: Annotated[
+            float, Gt(0), Unit("ppm"), doc("Limit of the stopwatch's rate against the host's.")
+        ] = 100.0
+        simulated: Annotated[bool, doc("The worker's board is a simulated one.")] = False
+        simulator: Annotated[BoardSimulator.Settings, doc("The simulated board.")] = field(
+            default_factory=BoardSimulator.Settings
+        )
+
+    def __init__(self, settings: Settings, simulator: BoardSimulator | None) -> None:
+        self._settings = settings
+        self.simulator = simulator
+        self._accuracy = _accuracy(settings)
+        path = Path(settings.events) if settings.events else standard_place()
+        self._lines: Lines = simulator if simulator else EventsFile(path)
+        self._clock: CounterClock = simulator.counter if simulator else HostClock()
+        where = "the simulator" if simulator else str(path)
+        self._events = ChannelEvents(
+            self._lines, settings.channel, settings.power_hz, settings.clock_limit_ppm, where
+        )
+        self._details: dict[str, Any] = {}
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return whether the bench file names the simulator, or a worker's simulated board."""
+        return settings.simulated or settings.events == SIMULATOR
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return how often the ADC measures."""
+        return Sampling(settings.power_hz, settings.power_hz, "clock")
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
+        """Look for nothing yet: the worker opens the board, after the monitors."""
+        if not settings.channel:
+            raise ConfigError(
+                "which supply of the board?",
+                path="monitor.xylo_board.channel",
+                try_next=f"one of {', '.join(CHANNELS)}; several as rails: [rail.core.xylo_board] "
+                'channel = "snn_core"',
+            )
+        simulated = settings.events == SIMULATOR
+        if not simulated:
+            return cls(settings, None)
+        context.world.supply_on = True
+        return cls(
+            settings,
+            BoardSimulator(settings.simulator, settings.channel, settings.power_hz, context.world),
+        )
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what is known of the sensor, and of the board once it is tied."""
+        settings = self._settings
+        return MonitorInfo(
+            name=f"Xylo board's ADC, {settings.channel}",
+            kind="xylo_board",
+            simulated=self.simulates(settings),
+            sample_hz=settings.power_hz,
+            edge_hz=settings.power_hz,
+            accuracy=self._accuracy,
+            sync="clock",
+            switches=False,
+            reads_voltage=False,
+            details={
+                "channel": settings.channel,
+                "clock": "the board's stopwatch, tied to CLOCK_MONOTONIC by what cannot be earlier "
+                "or later; the trace holds start_monotonic_ns",
+                "sensor": "one value a period, momentary or a mean of it: not documented; held "
+                "since the one before",
+                "voltage": STAND_IN,
+                "power": ALWAYS_ON,
+                "tested": "on a simulated board only, never on hardware",
+            }
+            | self._details,
+        )
+
+    def power(self, on: bool) -> None:
+        """Do nothing: the board is fed by USB."""
+
+    def record(self, folder: Path) -> BoardRecording:
+        """Record into `folder`."""
+        settings = self._settings
+        period_s = 1 / settings.power_hz
+        polling = Polling(
+            settings.power_hz,
+            _GAP_PERIODS * period_s,
+            spread_s=1.0,
+            start_s=12 * period_s,
+            lag_s=2 * period_s + 2 * settings.shift_limit_s,
+        )
+        about = {
+            "monitor": "xylo_board",
+            "simulated": self.simulates(settings),
+            "settings": asdict(settings),
+        }
+        names = (f"Xylo board, {settings.channel}", "")
+        return BoardRecording(
+            self._events,
+            self._clock,
+            polling,
+            folder,
+            names,
+            about,
+            settings.shift_limit_s,
+            self._tie,
+        )
+
+    def close(self) -> None:
+        """Let go of nothing: the worker holds the board."""
+
+    def _tie(self) -> None:
+        """Keep what the worker told of the board, and how well the clocks are tied."""
+        tie, header = self._events.tie, self._events.header
+        if tie is None:
+            return
+        if header.get("simulated") and not self.simulates(self._settings):
+            raise BenchError(
+                "the worker's board is a simulated one, and the bench file does not say so",
+                evidence=f"samna {visible(str(header.get('samna')))[:40]}",
+                try_next="simulated = true in the table of each rail, so that results say so",
+            )
+        self._details = {
+            "samna": visible(str(header.get("samna")))[:40],
+            "tied_within_s": tie.half_width_ns / 1e9 if tie.stamped else None,
+            "times": "of the stopwatch"
+            if tie.stamped
+            else "of reading: the events have no stamps; that delivery takes no longer than "
+            "shift_limit_s is assumed",
+        }
+
+
+def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
+    if settings.calibration:
+        return accuracy.load(Path(settings.calibration))
+    simulated = settings.events == SIMULATOR
+    if not settings.gain_limit and not simulated:
+        raise ConfigError(
+            "how far this ADC may be off is not known",
+            path="monitor.xylo_board.gain_limit",
+            evidence="SynSense states no limit of error of the board's power measurement",
+            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from "
+            "a comparison with a power meter",
+        )
+    gain = settings.gain_limit or abs(settings.simulator.gain)
+    claim = "the simulator's own error" if simulated else "the limit in the bench file"
+    return Accuracy(
+        current=(Range(_MOST_W / STAND_IN_V, gain, settings.offset_w / STAND_IN_V),),
+        voltage=(Range(STAND_IN_V, 0.0, 0.0),),
+        clock_ppm=settings.clock_limit_ppm,
+        source=f"gain: {claim} (the maker states none); ends of windows: shift_limit_s and a "
+        "period; clock: clock_limit_ppm, assumed; voltage: 1 V by definition",
+        verified=simulated,
+        edge_s=settings.shift_limit_s + 1 / settings.power_hz,
+    )

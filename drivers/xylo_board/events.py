@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The power events of one channel of a Xylo board, as the worker that holds the board writes them
+to a file (sut_backends/xylo/power_events.py says how).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from drivers.xylo_board.clock_tie import ClockTie
+from rig.errors import BenchError, DeviceLost
+from rig.plain_text import visible
+
+VERSION: Final = 1
+CHANNELS: Final = ("io", "afe_core", "afe_ldo", "snn_core", "analog", "digital")
+
+
+def standard_place() -> Path:
+    """Return where worker and driver meet unless the bench file says otherwise."""
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    return folder / f"neurorig-xylo-power-{os.getuid()}.jsonl"
+
+
+class Lines(Protocol):
+    """Where the lines of the worker come from."""
+
+    def new(self) -> list[dict[str, Any]]:
+        """Return the lines that have come since."""
+
+
+class EventsFile:
+    """Follows the file that the worker appends to; one that is not there yet has no lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+        self._rest = b""
+        self._inode = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """Return the lines that have come since; those of a new file after those of an old one."""
+        try:
+            with self._path.open("rb") as file:
+                inode = os.fstat(file.fileno()).st_ino
+                if inode != self._inode or os.fstat(file.fileno()).st_size < self._at:
+                    self._inode = inode
+                    self._at = 0
+                    self._rest = b""
+                file.seek(self._at)
+                found = file.read()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise BenchError(
+                "the board's power events cannot be read",
+                evidence=f"{self._path}: {error.strerror}",
+                try_next="monitor.xylo_board.events and sut.xylo.power_events name one file",
+            ) from error
+        self._at += len(found)
+        *whole, self._rest = (self._rest + found).split(b"\n")
+        try:
+            lines = [json.loads(line) for line in whole]
+        except ValueError as error:
+            raise _foreign(self._path, whole[0]) from error
+        if not all(isinstance(line, dict) for line in lines):
+            raise _foreign(self._path, whole[0])
+        return lines
+
+
+class ChannelEvents:
+    """The events of one channel, each with its time by CLOCK_MONOTONIC."""
+
+    def __init__(self, lines: Lines, channel: str, hz: float, limit_ppm: float, where: str) -> None:
+        self._lines, self._where = lines, where
+        self._channel, self._hz, self._limit_ppm = channel, hz, limit_ppm
+        self._number = -1
+        self._waiting: list[tuple[int | None, int, float]] = []
+        self.tie: ClockTie | None = None
+        self.header: dict[str, Any] = {}
+        self.others = 0
+        self.count = 0
+        self.alive_ns = 0
+
+    def new(self) -> list[tuple[int, float]]:
+        """Return (time in ns, W) of the events that have come since, from where the clocks are
+        tied; raises BenchError.
+        """
+        for line in self._lines.new():
+            if "xylo_power" in line:
+                self._begin(line)
+            elif "ended_ns" in line:
+                if line["why"] != "closed":
+                    raise DeviceLost(
+                        "the board's power events have ended",
+                        evidence=visible(str(line["why"]))[:300],
+                        try_next="is the board still plugged in? the worker's log says more",
+                    )
+            elif self.tie is not None:
+                self._take(line, self.tie)
+        if self.tie is None or not self.tie.settled:
+            return []
+        tied = [
+            (self.tie.host_ns(stamp_ns, read_ns), watts)
+            for stamp_ns, read_ns, watts in self._waiting
+        ]
+        self._waiting = []
+        return tied
+
+    def _begin(self, header: dict[str, Any]) -> None:
+        channels = header.get("channels", {})
+        if header.get("xylo_power") != VERSION or not isinstance(channels, dict):
+            raise BenchError(
+                f"power events of another form: {visible(str(header.get('xylo_power')))[:40]}",
+                evidence=f"wanted {VERSION}, in {self._where}",
+                try_next="worker and driver are of different versions of the rig",
+            )
+        if self._channel not in channels:
+            raise BenchError(
+                f"the board has no channel {self._channel}",
+                evidence=f"{visible(str(header.get('chip')))[:40]} has {', '.join(channels)}",
+                try_next=f"channel = one of {', '.join(channels)}; or sut.xylo.chip, if the other "
+                "board is meant",
+            )
+        if header.get("hz") != self._hz:
+            raise BenchError(
+                f"the board measures {header.get('hz')} times a second, not {self._hz:g}",
+                evidence=self._where,
+                try_next="power_hz of [sut.xylo] and of each rail are to be the same",
+            )
+        self.header = header
+        self._number = int(channels[self._channel])
+        self._waiting = []
+        self.tie = ClockTie(int(header["started_ns"]), self._limit_ppm)
+
+    def _take(self, line: dict[str, Any], tie: ClockTie) -> None:
+        read_ns = int(line["read_ns"])
+        self.alive_ns = read_ns
+        for stamp_us, channel, watts in line["events"]:
+            if channel != self._number:
+                self.others += 1
+                continue
+            counted = stamp_us is not None and self.header.get("stopwatch", True)
+            stamp_ns = 1000 * int(stamp_us) if counted else None
+            tie.hear(stamp_ns, read_ns)
+            self.count += 1
+            self._waiting.append((stamp_ns, read_ns, float(watts)))
+
+
+def _foreign(path: Path, line: bytes) -> BenchError:
+    return BenchError(
+        "this file holds no power events",
+        evidence=f"{path}: {line[:60]!r}",
+        try_next="monitor.xylo_board.events and sut.xylo.power_events name one file, which the "
+        "worker writes",
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a network on a Xylo board, inside a worker whose interpreter has the vendor's samna: find the
+board, configure it, send spikes and read those of the outputs.
+
+Time is the host's, USB and Rockpool's polling included (which alone is 0.1 s a sample on Audio 2):
+never the latency of the chip. No board was used: run on a simulated one alone (sim/board.py).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).parent
+#: So many neurons of Audio 3 can hear the inputs, and so many be heard by the outputs: Rockpool
+#: cuts the rest off, with a warning.
+_EXPANSION = 128
+_TITLES = {"audio2": "Xylo Audio 2", "audio3": "Xylo Audio 3"}
+
+
+def open_network(job: dict[str, Any]) -> BoardRunner:
+    """Configure the board with the network of a job; raises ValueError with what to do."""
+    settings = job["settings"]
+    chip = settings.get("chip", "audio2")
+    runner = _sibling("runner")
+    truth = None
+    if settings["board"] == "simulated":
+        runner.stand_in_for_samna()
+        simulator = _sibling("sim/board")
+        truth = simulator.Truth(chip, **settings.get("simulator", {}))
+        for name in ("xyloCore2.configuration", "xyloAudio3.configuration", "xyloA2TestBoard"):
+            importlib.import_module(f"samna.{name}")
+        simulator.build(importlib.import_module("samna"), truth)
+    else:
+        refuse_stub()
+    found = runner.specification(job, chip)
+    board, module, firmware = the_board(chip, settings.get("board_number", -1))
+    config = configured(module, found["numbers"], chip)
+    power_hz = float(settings.get("power_hz", 100.0))
+    samna = importlib.import_module("samna")
+    model = module.XyloSamna(board, config, dt=found["dt_s"], power_frequency=power_hz)
+    events = None
+    if settings.get("power_events"):
+        power_events = _sibling("power_events")
+        events = power_events.PowerEvents(samna, board, chip, power_hz, settings["power_events"])
+    about = found["about"] | {
+        "board": {"chip": _TITLES[chip], "simulated": truth is not None, "firmware": firmware},
+        "time": "of the host around Rockpool's evolve, USB included; not the chip's latency",
+        "tested": "on a simulated board only, never on hardware",
+        "modelled": modelled(config, chip),
+    }
+    about["versions"]["samna"] = str(getattr(samna, "__version__", "unknown"))
+    return BoardRunner(model, config, found["lag"], about, runner.padded, events, truth)
+
+
+class BoardRunner:
+    """A network on a board."""
+
+    def __init__(
+        self,
+        model: Any,
+        config: Any,
+        lag: int,
+        about: dict[str, Any],
+        padded: Any,
+        events: Any,
+        truth: Any,
+    ) -> None:
+        self._model, self._config, self._lag = model, config, lag
+        self._padded, self._events, self._truth = padded, events, truth
+        self.about = about
+
+    def run(self, spikes: Any) -> tuple[Any, None]:
+        """Run from rest; returns the output spikes of each step. Membranes would have to be
+        recorded, which lets the chip draw more: there are none.
+
+        Rockpool's reset_state does nothing on Audio 3 (3.1.0 warns so): there the configuration is
+        written again, which may or may not clear the states of a board.
+        """
+        import numpy as np
+
+        raster = self._padded(spikes, self._lag)
+        if self.about["chip"] == "audio2":
+            self._model.reset_state()
+        else:
+            self._model.config = self._config
+        out, _state, _record = self._model.evolve(raster, record=False)
+        values = np.asarray(out, np.int64).reshape(len(raster), -1)[self._lag :]
+        if self._truth is not None:
+            self._truth.note()
+        return values, None
+
+    def close(self) -> None:
+        """End the power measurement."""
+        if self._events is not None:
+            self._events.close()
+
+
+def refuse_stub() -> None:
+    """Raise ValueError where samna is not there, or is the package of PyPI, without importing it:
+    that one calls pip when it is imported.
+    """
+    spec = importlib.util.find_spec("samna")
+    if spec is None or spec.origin is None:
+        raise ValueError(
+            "the board needs samna, SynSense's driver, in this interpreter: install it by the "
+            'vendor\'s instructions, or use board = "simulated" for a try'
+        )
+    text = Path(spec.origin).read_text(encoding="utf-8", errors="replace")
+    if "pip" in text and "subprocess" in text:
+        version = importlib.metadata.version("samna")
+        raise ValueError(
+            f"samna {version} is the package from PyPI, which only downloads the real one when "
+            "it is imported, from an address of the vendor's: install that one yourself"
+        )
+
+
+def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
+    """Return the board of a chip, Rockpool's module for it, and the versions of its firmware."""
+    package = importlib.import_module("rockpool.devices.xylo.helper")
+    boards, modules, versions = package.find_xylo_hdks()
+    wanted = {"audio2": "syns61201", "audio3": "syns65302"}[chip]
+    found = [
+        (board, module)
+        for board, module, version in zip(boards, modules, versions, strict=True)
+        if version == wanted
+    ]
+    if not found:
+        others = f"; there is {', '.join(versions)}" if versions else ""
+        raise ValueError(
+            f"no {_TITLES[chip]} board is attached{others}: is it plugged in and powered, do you "
+            "have the rights to its USB device (udev rules), does another process hold it?"
+        )
+    if len(found) > 1 and number < 0:
+        raise ValueError(
+            f"{len(found)} {_TITLES[chip]} boards are attached: which is meant? unplug the others, "
+            "or board_number = 0, 1, ... in the order in which samna lists them"
+        )
+    if number >= len(found):
+        raise ValueError(f"board_number = {number}, and {len(found)} boards are attached")
+    board, module = found[max(number, 0)]
+    firmware = board.get_firmware_versions()
+    return board, module, f"fxtree {firmware.fxtree}, unifirm {firmware.unifirm}"
+
+
+def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
+    """Return the configuration of a specification; ValueError where samna or the chip refuses it,
+    or Rockpool would cut it short.
+    """
+    import numpy as np
+
+    if chip == "audio3":
+        into, out = np.asarray(numbers["weights_in"]), np.asarray(numbers["weights_out"])
+        if np.any(into[:, _EXPANSION:]) or np.any(out[:-_EXPANSION]):
+            raise ValueError(
+                f"more than {_EXPANSION} neurons hear the inputs or are heard by the outputs, and "
+                f"Xylo Audio 3 has {_EXPANSION} of each: make the first and the last hidden layer "
+                "smaller"
+            )
+    wanted = {name: value for name, value in numbers.items() if name not in ("mapped_graph", "dt")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config, valid, message = module.config_from_specification(**wanted)
+    if not valid:
+        raise ValueError(f"samna refuses the configuration: {message}")
+    return config
+
+
+def modelled(config: Any, chip: str) -> dict[str, Any]:
+    """Return Rockpool's own estimate of a time step's clock cycles, if every input and neuron
+    fired: a model, and said to be.
+    """
+    home = "syns61201" if chip == "audio2" else "syns63300"
+    model = importlib.import_module(f"rockpool.devices.xylo.{home}.power_cycles_model")
+    cycles = model.cycles_model(config)
+    cycles = float(cycles[0] if isinstance(cycles, tuple) else cycles)
+    return {"cycles_a_step_at_most": cycles, "origin": "modelled, by Rockpool's cycles_model"}
+
+
+def _sibling(name: str) -> Any:
+    """Return a module of this folder by its file: inside a worker there is no package."""
+    title = "xylo_" + name.replace("/", "_")
+    if title not in sys.modules:
+        spec = importlib.util.spec_from_file_location(title, _HERE / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[title] = module
+        spec.loader.exec_module(module)
+    return sys.modules[title]
