@@ -11,12 +11,15 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
-_HERE = Path(__file__).parent
+from sut_backends.xylo import runner
+from sut_backends.xylo.power_events import PowerEvents
+from sut_backends.xylo.sim.board import build
+from sut_backends.xylo.sim.nodes import Truth
+
 #: So many neurons of Audio 3 can hear the inputs, and so many be heard by the outputs: Rockpool
 #: cuts the rest off, with a warning.
 _EXPANSION = 128
@@ -27,15 +30,13 @@ def open_network(job: dict[str, Any]) -> BoardRunner:
     """Configure the board with the network of a job; raises ValueError with what to do."""
     settings = job["settings"]
     chip = settings.get("chip", "audio2")
-    runner = _sibling("runner")
     truth = None
     if settings["board"] == "simulated":
         runner.stand_in_for_samna()
-        simulator = _sibling("sim/board")
-        truth = simulator.Truth(chip, **settings.get("simulator", {}))
+        truth = Truth(chip, **settings.get("simulator", {}))
         for name in ("xyloCore2.configuration", "xyloAudio3.configuration", "xyloA2TestBoard"):
             importlib.import_module(f"samna.{name}")
-        simulator.build(importlib.import_module("samna"), truth)
+        build(importlib.import_module("samna"), truth)
     else:
         refuse_stub()
     found = runner.specification(job, chip)
@@ -46,8 +47,7 @@ def open_network(job: dict[str, Any]) -> BoardRunner:
     model = module.XyloSamna(board, config, dt=found["dt_s"], power_frequency=power_hz)
     events = None
     if settings.get("power_events"):
-        power_events = _sibling("power_events")
-        events = power_events.PowerEvents(samna, board, chip, power_hz, settings["power_events"])
+        events = PowerEvents(samna, board, chip, power_hz, settings["power_events"])
     about = found["about"] | {
         "board": {"chip": _TITLES[chip], "simulated": truth is not None, "firmware": firmware},
         "time": "of the host around Rockpool's evolve, USB included; not the chip's latency",
@@ -55,7 +55,7 @@ def open_network(job: dict[str, Any]) -> BoardRunner:
         "modelled": modelled(config, chip),
     }
     about["versions"]["samna"] = str(getattr(samna, "__version__", "unknown"))
-    return BoardRunner(model, config, found["lag"], about, runner.padded, events, truth)
+    return BoardRunner(model, config, found["lag"], about, events, truth)
 
 
 class BoardRunner:
@@ -67,12 +67,11 @@ class BoardRunner:
         config: Any,
         lag: int,
         about: dict[str, Any],
-        padded: Any,
-        events: Any,
-        truth: Any,
+        events: PowerEvents | None,
+        truth: Truth | None,
     ) -> None:
         self._model, self._config, self._lag = model, config, lag
-        self._padded, self._events, self._truth = padded, events, truth
+        self._events, self._truth = events, truth
         self.about = about
 
     def run(self, spikes: Any) -> tuple[Any, None]:
@@ -84,7 +83,7 @@ class BoardRunner:
         """
         import numpy as np
 
-        raster = self._padded(spikes, self._lag)
+        raster = runner.padded(spikes, self._lag)
         if self.about["chip"] == "audio2":
             self._model.reset_state()
         else:
@@ -180,15 +179,3 @@ def modelled(config: Any, chip: str) -> dict[str, Any]:
     cycles = model.cycles_model(config)
     cycles = float(cycles[0] if isinstance(cycles, tuple) else cycles)
     return {"cycles_a_step_at_most": cycles, "origin": "modelled, by Rockpool's cycles_model"}
-
-
-def _sibling(name: str) -> Any:
-    """Return a module of this folder by its file: inside a worker there is no package."""
-    title = "xylo_" + name.replace("/", "_")
-    if title not in sys.modules:
-        spec = importlib.util.spec_from_file_location(title, _HERE / f"{name}.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[title] = module
-        spec.loader.exec_module(module)
-    return sys.modules[title]
