@@ -28,6 +28,7 @@ from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.model.origin import Origin
 from rig.plain_text import visible
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty import accuracy
@@ -98,6 +99,11 @@ class XyloBoard:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator, or a worker's simulated board."""
         return settings.simulated or settings.events == SIMULATOR
+
+    @staticmethod
+    def origin(settings: Settings) -> Origin:
+        """Return that it is a sensor of the board's own, or a simulated one."""
+        return Origin.SIMULATED if XyloBoard.simulates(settings) else Origin.OWN_SENSOR
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:

@@ -18,12 +18,13 @@ import pytest
 from scenarios.tasks.asc.integer import decay, run_layer, saturated
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL
+from sut_backends.workers.environments import installed
 from tests.conftest import ROOT
 
 VECTORS = ROOT / "tests" / "vectors" / "xylo"
 CHIPS = ("audio2", "audio3")
 #: An interpreter with sut_backends/xylo/requirements.txt.
-PYTHON = os.environ.get("RIG_XYLO_PYTHON", "")
+PYTHON = os.environ.get("RIG_XYLO_PYTHON", "") or str(installed("xylo"))
 Ints = np.ndarray[Any, Any]
 
 
@@ -113,7 +114,7 @@ json.dump({"differ": told, "about": about, "refused": refused}, sys.stdout)
 
 
 @pytest.mark.skipif(
-    not PYTHON, reason="no environment with XyloSim: RIG_XYLO_PYTHON names its interpreter"
+    not Path(PYTHON).exists(), reason="no environment with XyloSim: rig sdk install xylo"
 )
 def test_the_simulator_itself_gives_the_stored_trains() -> None:
     networks = [
