@@ -11,20 +11,29 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from rig.cli.firmware_model import STEPS, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
 from rig.cli.terminal import Terminal
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
 from rig.firmware.emulator import Emulator
+from rig.firmware.part import part
+from rig.network.conventions import PRESETS
+from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
 _OUT = Terminal()
+#: The workload that runs a network of a NIR file.
+NETWORK_WORKLOAD = "network"
 _folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 _image = click.argument(
     "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
 )
 _workload = click.option(
-    "--workload", default="null", show_default=True, help="Which image of DIR: null, asc or qubo."
+    "--workload",
+    default="null",
+    show_default=True,
+    help="Which image of DIR: null, asc, qubo or network.",
 )
 
 
@@ -52,15 +61,63 @@ def new(folder: Path, name: str) -> None:
 @firmware.command(short_help="Build the images of a project and show their size")
 @_folder
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
-def build(folder: Path, settings: tuple[str, ...]) -> None:
+@click.option(
+    "--model",
+    metavar="MODEL.nir",
+    type=click.Path(path_type=Path),
+    help="Build the workload `network` alone, with this network: docs/FIXED_POINT.md.",
+)
+@click.option(
+    "--target",
+    metavar="PORT",
+    help="With --model: make DIR as a project of this port, where there is none.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="INPUT.npy",
+    type=click.Path(path_type=Path),
+    help="Inputs of the network, as of rig model quantize.",
+)
+@click.option("--dt", "dt_s", type=float, metavar="SECONDS", help="Its time step.")
+@click.option(
+    "--bits", type=click.IntRange(BITS_MIN, BITS_MAX), default=BITS_MAX, help="Of a weight."
+)
+@click.option("--as", "preset", type=click.Choice(sorted(PRESETS)), help="Its conventions.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    help=f"The most steps of an input [default: those of INPUT.npy, else {STEPS}].",
+)
+def build(
+    folder: Path,
+    settings: tuple[str, ...],
+    model: Path | None,
+    target: str | None,
+    inputs: Path | None,
+    dt_s: float | None,
+    bits: int,
+    preset: str | None,
+    steps: int | None,
+) -> None:
     """Build the images of the project in DIR and show their size; settings go to make, as
     BOARD=stm32g071.
+
+    With --model the network is quantised where it is not, what it takes of flash and RAM is said
+    first, and a part without room for it is refused. DIR is MODEL-PORT where none is given.
     """
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
+    if model is not None:
+        options = ModelOptions(model, inputs, dt_s, bits, preset, steps)
+        folder, settings = _with_model(folder, target, options, settings)
+    elif target or inputs or dt_s or preset or steps:
+        raise ConfigError("there is no network to build", path="--model")
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings)
     images = projects.images(folder)
+    if model is not None:
+        images = [image for image in images if image.stem == NETWORK_WORKLOAD]
     if not images:
         raise BenchError(
             f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
@@ -69,6 +126,25 @@ def build(folder: Path, settings: tuple[str, ...]) -> None:
     subprocess.run(
         [size, *(image.relative_to(folder) for image in images)], cwd=folder, check=False
     )
+
+
+def _with_model(
+    folder: Path, target: str | None, options: ModelOptions, settings: tuple[str, ...]
+) -> tuple[Path, tuple[str, ...]]:
+    """Put a network into a project, a new one where there is none; return its folder, and what make
+    is told.
+    """
+    if target is not None and folder == Path():
+        folder = Path(f"{options.path.stem}-{target}")
+    if target is not None and not (folder / projects.PORT_FILE).exists():
+        projects.create(folder, target, projects.sources())
+        _say(f"{folder} is a new project of the port {target}")
+    port = projects.read_port(folder / projects.PORT_FILE)
+    if target is not None and not projects.is_of(folder, target):
+        raise ConfigError(f"{folder} is a project of another port", path="--target")
+    put_model(folder, options, part(folder, settings))
+    goal = projects.goal(port, NETWORK_WORKLOAD)
+    return folder, (goal or f"WORKLOADS={NETWORK_WORKLOAD}", *settings)
 
 
 @firmware.command(short_help="Run an image in QEMU until Ctrl-C")
@@ -95,7 +171,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             )
             raise ConfigError(f"QEMU has no machine for {path}", path="--machine", try_next=hint)
         toolchain.find("qemu-system-arm")  # before the build, which may take a while
-        _make(path, port, (port.emulated,) if port.emulated else ())
+        _make(path, port, (port.emulated, f"WORKLOADS={workload}") if port.emulated else ())
         path = _chosen(path, workload, emulated=bool(port.emulated))
     elif not machine:
         raise ConfigError(

@@ -110,6 +110,17 @@ def create(folder: Path, name: str, origin: Path) -> Port:
     return port
 
 
+def goal(port: Port, workload: str) -> str:
+    """Return what make calls the image of a workload; "" where the port's own Makefile chooses."""
+    return str(Path(port.goals[0]).with_stem(workload)) if port.goals else ""
+
+
+def is_of(folder: Path, name: str) -> bool:
+    """Return whether a project is one of port `name`."""
+    known = ports(sources()).get(name)
+    return known is not None and read_port(folder / PORT_FILE) == known
+
+
 def images(folder: Path) -> list[Path]:
     """Return the programs built below `folder`: build/BOARD/WORKLOAD.elf, or without the ending for
     a process of this machine.

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a network takes of a device's memory, node by node, before anything is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from rig.network.fixed.form import FixedNetwork, FixedNode, Population
+from rig.network.fixed.memory import depth
+from rig.network.fixed.tables import NODE_FIELDS, tables
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSize:
+    """A node: bytes of its constants in flash, and in RAM of its states and of its values, which
+    may share their place with those of others.
+    """
+
+    name: str
+    kind: str
+    constant_b: int
+    state_b: int
+    value_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A network: bytes of all tables in flash; in RAM of states and values, of an input with so
+    many steps, and of an answer.
+    """
+
+    nodes: tuple[NodeSize, ...]
+    constant_b: int
+    memory_b: int
+    input_b: int
+    answer_b: int
+
+    def largest(self, count: int = 3) -> list[NodeSize]:
+        """Return the nodes that take most, flash and RAM together."""
+        return sorted(
+            self.nodes, key=lambda node: -(node.constant_b + node.state_b + node.value_b)
+        )[:count]
+
+
+def sizes(network: FixedNetwork, steps: int) -> Sizes:
+    """Return what a network takes, its inputs of so many steps."""
+    made = tables(network)
+    return Sizes(
+        tuple(_node(node) for node in network.nodes),
+        made.constant_b,
+        made.memory_b,
+        network.channels * network.input_b * steps,
+        8 * network.answers,
+    )
+
+
+def _node(node: FixedNode) -> NodeSize:
+    constant_b = 4 * len(NODE_FIELDS)
+    for each in fields(node.body):
+        numbers = getattr(node.body, each.name)
+        if isinstance(numbers, np.ndarray):
+            constant_b += numbers.size * (1 if each.name == "weight" else 4)
+    states = 0
+    if isinstance(node.body, Population):
+        states = node.outputs * (2 if node.body.synaptic else 1)
+    values = node.outputs * (1 + depth(node))
+    return NodeSize(node.name, node.kind, constant_b, 4 * states, 2 * values)
