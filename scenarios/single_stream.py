@@ -91,8 +91,7 @@ class SingleStream:
                 f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples]
             )
         totals_s = [_total_latency_s(sample) for sample in measured.samples]
-        metrics |= _latency("latency_total", totals_s)
-        metrics["latency_total"] = _headline(metrics["latency_total"])
+        metrics |= _latency("latency_total", totals_s, Prominence.HEADLINE)
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
@@ -131,12 +130,14 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
 
 
-def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
+def _latency(
+    name: str, values_s: Sequence[float], prominence: Prominence = Prominence.MAIN
+) -> dict[str, Metric]:
     percentiles = {
         f"{name}_p{p}": Metric.of_percentile(values_s, p, "s", higher_is_better=False)
         for p in PERCENTILES
     }
-    return {name: _metric(values_s, "s")} | percentiles
+    return {name: _metric(values_s, "s", prominence)} | percentiles
 
 
 def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
@@ -149,50 +150,53 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     total_j = [_total_energy_j(sample) for sample in whole]
     total_s = [_total_latency_s(sample) for sample in whole]
     idle = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
-    active = _power(total_j, total_s)
+    active = _power(total_j, total_s, Prominence.HEADLINE)
     metrics = {
         "power_idle": replace(idle, budget_shown=True),
-        "power_active": _headline(active),
+        "power_active": active,
         "power_dynamic": _difference(active, idle),
     }
     for place, phase in enumerate(phases):
         energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
         latencies_s = [sample.windows[place].latency_s for sample in whole]
-        metrics[f"power_{phase}"] = _detail(_power(energies_j, latencies_s))
+        metrics[f"power_{phase}"] = _power(energies_j, latencies_s, Prominence.DETAIL)
         metrics[f"energy_{phase}"] = _metric(energies_j, "J")
-        metrics[f"energy_{phase}_dynamic"] = _detail(_beyond_idle(energies_j, latencies_s, idle))
-    metrics["energy_total"] = _headline(_metric(total_j, "J"))
-    metrics["energy_idle"] = _detail(_beyond_idle([0.0] * len(total_s), total_s, idle, sign=-1.0))
-    metrics["energy_dynamic"] = _headline(_beyond_idle(total_j, total_s, idle))
+        metrics[f"energy_{phase}_dynamic"] = _beyond_idle(
+            energies_j, latencies_s, idle, Prominence.DETAIL
+        )
+    metrics["energy_total"] = _metric(total_j, "J", Prominence.HEADLINE)
+    metrics["energy_idle"] = _beyond_idle(
+        [0.0] * len(total_s), total_s, idle, Prominence.DETAIL, sign=-1.0
+    )
+    metrics["energy_dynamic"] = _beyond_idle(total_j, total_s, idle, Prominence.HEADLINE)
     return metrics
 
 
-def _headline(metric: Metric) -> Metric:
-    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
-
-
-def _detail(metric: Metric) -> Metric:
-    return replace(metric, prominence=Prominence.DETAIL)
-
-
 def _beyond_idle(
-    energies_j: Sequence[float], durations_s: Sequence[float], idle: Metric, sign: float = 1.0
+    energies_j: Sequence[float],
+    durations_s: Sequence[float],
+    idle: Metric,
+    prominence: Prominence,
+    sign: float = 1.0,
 ) -> Metric:
     """Take idle power off each energy; its standard error is common to all samples, so it does not
     shrink with their number.
     """
-    single = _metric(
-        [sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J"
-    )
+    beyond_j = [sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)]
+    single_j = standard_error(beyond_j)
     error_j = None
-    if single.standard_error is not None and idle.standard_error is not None:
-        error_j = math.hypot(single.standard_error, mean(durations_s) * idle.standard_error)
-    return replace(single, standard_error=error_j, statistic=Statistic.DIFFERENCE)
+    if single_j is not None and idle.standard_error is not None:
+        error_j = math.hypot(single_j, mean(durations_s) * idle.standard_error)
+    return _single(mean(beyond_j), "J", error_j, len(beyond_j), Statistic.DIFFERENCE, prominence)
 
 
-def _power(energies_j: Sequence[float], durations_s: Sequence[float]) -> Metric:
+def _power(
+    energies_j: Sequence[float],
+    durations_s: Sequence[float],
+    prominence: Prominence = Prominence.MAIN,
+) -> Metric:
     value, error = ratio(energies_j, durations_s)
-    return Metric(value, "W", error, len(durations_s), False, Statistic.RATIO)
+    return _single(value, "W", error, len(durations_s), Statistic.RATIO, prominence)
 
 
 def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
@@ -204,7 +208,7 @@ def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
         value=minuend.value - subtrahend.value,
         standard_error=error,
         statistic=Statistic.DIFFERENCE,
-        budget_shown=True,
+        prominence=Prominence.MAIN,
     )
 
 
@@ -216,5 +220,30 @@ def _total_energy_j(sample: Sample) -> float:
     return sum(window.energy_j or 0.0 for window in sample.windows)
 
 
-def _metric(values: Sequence[float], unit: str) -> Metric:
-    return Metric(mean(values), unit, standard_error(values), len(values), higher_is_better=False)
+def _metric(values: Sequence[float], unit: str, prominence: Prominence = Prominence.MAIN) -> Metric:
+    error = standard_error(values)
+    return _single(mean(values), unit, error, len(values), Statistic.MEAN, prominence)
+
+
+def _single(
+    value: float,
+    unit: str,
+    error: float | None,
+    count: int,
+    statistic: Statistic,
+    prominence: Prominence,
+) -> Metric:
+    """Return a metric of which less is better, as it is shown: a headline has its budget.
+
+    Made in one piece: an uncertainty budget asks for thousands.
+    """
+    return Metric(
+        value,
+        unit,
+        error,
+        count,
+        higher_is_better=False,
+        statistic=statistic,
+        prominence=prominence,
+        budget_shown=prominence is Prominence.HEADLINE,
+    )

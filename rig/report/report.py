@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import matplotlib.style
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from rig.errors import DataError, RigError
@@ -66,6 +67,15 @@ def rendered(folder: Path) -> str:
             try_next=f"rig check {folder}",
         )
     results = read(session)
+    with matplotlib.style.context(["default", STYLE]):
+        pictures = _pictures(session, results)
+        special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
+        plots = _plots(session, results) | special
+    return _template().render(_page(session, results), plots=plots, pictures=pictures)
+
+
+@cache
+def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -76,14 +86,9 @@ def rendered(folder: Path) -> str:
         "share": share,
         "known": _known,
     }
-    template = environment.from_string(
+    return environment.from_string(
         (files("rig.report") / "report.html").read_text(encoding="utf-8")
     )
-    with matplotlib.style.context(["default", STYLE]):
-        pictures = _pictures(session, results)
-        special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
-        plots = _plots(session, results) | special
-    return template.render(_page(session, results), plots=plots, pictures=pictures)
 
 
 def _page(session: SessionFolder, results: Results) -> dict[str, Any]:

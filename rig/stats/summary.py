@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from rig.stats.binomial import places
 
 #: Standard deviations to each side that hold 95 % of a normal distribution.
@@ -41,8 +39,8 @@ def percentile_error(values: Sequence[float], percent: float) -> float | None:
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
         return None
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    at = percentile(values, percent)
+    ordered = sorted(values)
+    at = percentile(ordered, percent)
     return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
 
 
