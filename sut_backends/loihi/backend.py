@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import doc
 
-from rig.errors import DataError
+from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
@@ -21,8 +22,12 @@ from sut_backends.workers.inside import plain_network
 from sut_backends.workers.network_map import write_checked
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
+from sut_backends.workers.search_sut import open_search_sut
 from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
 from sut_backends.workers.sut import WorkerSut
+
+#: A program that takes this argument is Lava's solver, and runs where it says.
+_BACKEND = "lava_backend"
 
 
 class LoihiSut(WorkerSut):
@@ -98,6 +103,13 @@ class LoihiSut(WorkerSut):
         """Start the worker; ConfigError without an interpreter, BenchError where it does not start:
         Lava is missing, or cannot be this network.
         """
+        place = Place(
+            interpreter=interpreter_of("loihi", settings.interpreter, context),
+            start_s=settings.start_s,
+            isolated=True,
+        )
+        if context.network is None:
+            return _search(settings, place, context)
         where = "Loihi 2" if settings.hardware else "Lava's simulator"
         runner = Runner(
             kind="loihi",
@@ -110,11 +122,6 @@ class LoihiSut(WorkerSut):
                 "host": settings.host,
             },
         )
-        place = Place(
-            interpreter=interpreter_of("loihi", settings.interpreter, context),
-            start_s=settings.start_s,
-            isolated=True,
-        )
         return open_network_sut(
             runner,
             place,
@@ -123,3 +130,28 @@ class LoihiSut(WorkerSut):
             sync_hold_us=settings.sync_hold_us,
             power_w=settings.power_w,
         )
+
+
+def _search(settings: LoihiSut.Settings, place: Place, context: BenchContext) -> WorkerSut:
+    """Return the task's search by Lava's solver, which works on the chip alone."""
+    found = {name: one for name, one in context.programs.items() if _BACKEND in one.arguments}
+    if not found:
+        raise ConfigError(
+            "this task has neither a network nor a search by Lava's solver",
+            path="sut.loihi",
+            try_next="[task.asc], [task.qubo], or [sut.cpu]",
+        )
+    name, program = next(iter(found.items()))
+    context.state.program = name
+    chosen = {**program.arguments, _BACKEND: "Loihi2" if settings.hardware else "CPU"}
+    return open_search_sut(
+        "loihi",
+        f"Loihi 2, {program.model}",
+        dataclasses.replace(program, arguments=chosen),
+        LoihiSut.origins(settings),
+        place,
+        context,
+        slots=settings.slots,
+        sync_hold_us=settings.sync_hold_us,
+        power_w=settings.power_w,
+    )

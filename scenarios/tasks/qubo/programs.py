@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rig.interfaces.cpu_program import Program, Routine
-from scenarios.tasks.qubo import edges, one_flip, tuning
+from scenarios.tasks.qubo import edges, lava_solver, one_flip, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
 from scenarios.tasks.qubo.cost import EDGE, NODE
 from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
@@ -36,6 +36,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "tabu": TABU,
     "annealing": ANNEALING,
     "one_flip": one_flip.PARAMETERS,
+    "loihi": lava_solver.PARAMETERS,
 }
 KNOWN = tuple(dict.fromkeys(name for own in PARAMETERS.values() for name in own))
 FIRST_SWEEPS = 16
@@ -56,6 +57,7 @@ def programs(tables: Tables) -> dict[str, Program]:
             (tabu, "D-Wave tabu", {}),
             (annealing, "D-Wave simulated annealing", {}),
             (one_flip.one_flip, "one-flip tabu on torch", {"device": "cpu"}),
+            (lava_solver.loihi, "Lava QUBO solver", {"lava_backend": "CPU"}),
         )
     }
 
