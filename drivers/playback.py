@@ -30,7 +30,7 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
-_SIGNALS = "monitor.playback.signals"
+_PATH = "monitor.playback"
 #: What rig.importers.open says is said for `rig measure`: its options, with what they take.
 _OPTION = re.compile(
     r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?"
@@ -41,7 +41,7 @@ _REFUSED = re.compile(
     r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$"
 )
 _NO_SYNC = (
-    f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program "
+    "signals.sync = NAME, a column or signal with the levels of the line; where a program "
     "exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"
 )
@@ -97,15 +97,12 @@ class Playback:
         if not settings.path:
             raise ConfigError(
                 "no file is named",
-                path="monitor.playback.path",
+                path=f"{_PATH}.path",
                 try_next='path = "trial-{n}/trace.jls"',
             )
         path = _numbered(settings, 1)
         if not path.exists():
-            hint = (
-                "monitor.playback.path, relative to the bench file; {n} in it is the number "
-                "of the trial"
-            )
+            hint = "path, relative to the bench file; {n} in it is the number of the trial"
             raise DataError(
                 f"{path} cannot be read", evidence="No such file or directory", try_next=hint
             )
@@ -117,7 +114,7 @@ class Playback:
         if promised is None:
             raise ConfigError(
                 "what recorded this is not known, so its energies would have no uncertainty",
-                path="monitor.playback.calibration",
+                path=f"{_PATH}.calibration",
                 evidence=f"{path} lies in no session folder",
                 try_next='calibration = "FILE.toml" with the limits from its data sheet: '
                 "docs/UNCERTAINTY.md shows one",
@@ -130,7 +127,7 @@ class Playback:
                 raise ConfigError(
                     f"{path} tells power alone, and limits of current and voltage say nothing of "
                     "it",
-                    path=f"{_SIGNALS}.power",
+                    path=f"{_PATH}.signals.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
             return cls(settings, context, scratch, first, first.promised(promised))
@@ -263,7 +260,9 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        keys = ", ".join(f"{_SIGNALS}.{key}" if key else _SIGNALS for key in error.path.split(", "))
+        keys = ", ".join(
+            f"{_PATH}.signals.{key}".removesuffix(".") for key in error.path.split(", ")
+        )
         cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
         raise ConfigError(
             cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next)
@@ -287,7 +286,7 @@ def _key(option: re.Match[str]) -> str:
     value = (option[2] or "").strip("'")
     if name not in _NUMBERS:
         value = value and f'"{value}"'
-    key = f"{_SIGNALS}.{_NUMBERS.get(name, name)}"
+    key = f"signals.{_NUMBERS.get(name, name)}"
     return f"{key} = {value}" if value else key
 
 

@@ -61,6 +61,19 @@ class ConfigError(RigError):
         )
         self.path = path
 
+    def moved(self, section: str, to: str) -> None:
+        """Name the key where it stands in this bench file: under `to`, where a part says
+        `section`.
+        """
+        here = [
+            to + key.removeprefix(section) if f"{key}.".startswith(f"{section}.") else key
+            for key in self.path.split(", ")
+        ]
+        path = ", ".join(here)
+        if self.path:
+            self.cause = path + self.cause.removeprefix(self.path)
+        self.path = path
+
 
 class BenchError(RigError):
     """A part of the bench does not work; `supply_is_off`: that of the DUT is off all the same, and

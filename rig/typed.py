@@ -127,6 +127,47 @@ def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
     return from_json(kind, {name: tree.pop(name) for name in names}, place)
 
 
+def from_row(kind: type[T], row: Mapping[str, str | None], place: str) -> T:
+    """Return the dataclass that a row of a CSV file is, its cells by the names of their columns;
+    raise DataError. Truth is yes or no, an empty cell None where a field may be that.
+    """
+    names = [part.name for part in dataclasses.fields(cast(Any, kind))]
+    missing = [name for name in names if row.get(name) is None]
+    if missing:
+        evidence = f"a row without {missing[0]}"
+        raise DataError(f"{place} has a row of another form", evidence=evidence)
+    try:
+        return _rows().structure({name: row[name] for name in names}, kind)
+    except cattrs.BaseValidationError as error:
+        raise DataError(
+            f"{place} has a row of another form",
+            evidence="; ".join(cattrs.transform_error(error, format_exception=_said)[:5]),
+        ) from error
+
+
+def to_row(content: Any) -> dict[str, Any]:
+    """Return the cells of a dataclass as a row of a CSV file, by the names of their columns."""
+    tree: dict[str, Any] = to_json(content)
+    return {name: _cell(value) for name, value in tree.items()}
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
+
+
+@cache
+def _rows() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook(bool, lambda cell, _: {"yes": True, "no": False}[cell])
+    converter.register_structure_hook_func(
+        lambda kind: kind in (int | None, float | None),
+        lambda cell, kind: converter.structure(cell, kind.__args__[0]) if cell else None,
+    )
+    return converter
+
+
 def _said(error: BaseException, kind: type | None) -> str:
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         return f"unknown key {', '.join(map(repr, sorted(error.extra_fields)))}"

@@ -310,7 +310,7 @@ def _chosen(candidates: list[Zone], settings: Rapl.Settings) -> Zone:
             f"{len(matches) or 'no'} energy counter{'s' if matches else ''} named "
             f"{settings.domain}",
             evidence=f"there are {', '.join(zone.label for zone in candidates)}",
-            try_next="monitor.rapl.domain: one of these",
+            try_next="domain: one of these",
         )
     return matches[0]
 

@@ -67,8 +67,7 @@ class IoManager:
             raise DeviceNotFound(
                 f"no IO manager at {settings.port!r}",
                 evidence=str(error),
-                try_next="monitor.keysight_n6705.io_manager.port: rig scan lists the ones there "
-                "are",
+                try_next="io_manager.port: rig scan lists the ones there are",
             ) from error
         self._lock = threading.Lock()
         self._stop = threading.Event()

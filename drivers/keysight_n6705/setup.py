@@ -80,7 +80,7 @@ def require_modules(findings: Findings, channel: int, sync_channel: int | None, 
             raise DeviceNotFound(
                 f"there is no module at channel {number}",
                 evidence=f"found {findings.modules}",
-                try_next=f"{PATH}.{name}",
+                try_next=f"{name}: one of these",
             )
     model = findings.modules[channel]
     if model not in MODULES:

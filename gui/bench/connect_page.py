@@ -21,6 +21,7 @@ from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.bench.diagram import Diagram
 
 #: Name, text, key, and what the button says while it is done.
@@ -47,9 +48,7 @@ class ConnectPage(QWidget):
         self.cards = CardRow()
         self.picture = DiagramView(theme)
         self.rows = RowsView("bench-rows", "Nothing was tested yet")
-        self._notes = QLabel()
-        self._notes.setObjectName("bench-notes")
-        self._notes.setTextFormat(Qt.TextFormat.PlainText)
+        self._notes = plain("bench-notes")
         self._notes.setProperty("role", "muted")
         self._notes.setWordWrap(True)
         self._buttons: dict[Deed, QPushButton] = {}

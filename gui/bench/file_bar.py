@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from gui.bench.document import file_title
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
+from gui.widgets.text import plain
 from rig.bench.bench_file import BenchFile
 
 PAGES = (
@@ -92,9 +93,7 @@ class FileBar(QWidget):
 
 
 def _label(name: str, role: str) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = plain(name)
     label.setProperty("role", role)
     return label
 

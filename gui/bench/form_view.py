@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gui.bench.field_row import FieldRow
 from gui.theme import Theme
+from gui.widgets.text import plain
 from rig.bench.forms import Form, FormSection
 
 _LIST_PX = 170
@@ -232,10 +233,7 @@ def _is_wrong(section: FormSection) -> bool:
 
 
 def _label(name: str, role: str) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
+    label = plain(name, wrap=True)
     if role:
         label.setProperty("role", role)
     return label

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.widgets.table import Column, Table
+from gui.widgets.text import plain
 from rig.bench.probe import about
 from rig.bench.scan import FOUND, MISSING, ScanRow
 from rig.bench.wire_rows import HOW
@@ -60,11 +60,7 @@ class RowsView(QWidget):
         self.table = Table(_COLUMNS, name)
         self.table.setAccessibleName(heading)
         self.table.chosen.connect(self._explain)
-        self._why = QLabel()
-        self._why.setObjectName(f"{name}-why")
-        self._why.setTextFormat(Qt.TextFormat.PlainText)
-        self._why.setWordWrap(True)
-        self._why.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._why = plain(f"{name}-why", wrap=True, selectable=True)
         self._why.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from gui.bench.document import Reading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
 from gui.theme import Theme
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.bench import plugins
 from rig.bench.editing import BenchText
 from rig.bench.forms import entered
@@ -39,10 +40,7 @@ class SettingsPage(QWidget):
         self._problem.setAccessibleName("Go to the line that is wrong")
         self._problem.setProperty("role", "link")
         self._problem.clicked.connect(self._show_problem)
-        self._said = QLabel()
-        self._said.setObjectName("bench-problem-text")
-        self._said.setTextFormat(Qt.TextFormat.PlainText)
-        self._said.setWordWrap(True)
+        self._said = plain("bench-problem-text", wrap=True)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QSizePolicy,
@@ -21,6 +20,7 @@ from gui.run import run_text
 from gui.run.record import Picture
 from gui.theme import Theme
 from gui.widgets.labels import Labels
+from gui.widgets.text import heading, plain
 
 _FINE = 1000
 _PAGES = (("plan", "Plan", "Alt+P"), ("live", "Live", "Alt+L"))
@@ -34,13 +34,7 @@ class RunBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("run-bar")
-        self._title = QLabel("no bench file")
-        self._title.setObjectName("run-title")
-        self._title.setTextFormat(Qt.TextFormat.PlainText)
-        font = self._title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.25)
-        self._title.setFont(font)
+        self._title = heading("run-title", "no bench file", 1.25)
         self.labels = Labels()
         self.labels.setWordWrap(False)
         self.start = _button("run-start", "Start", "F5")
@@ -62,9 +56,7 @@ class RunBar(QWidget):
         self._bar.setRange(0, _FINE)
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(10)
-        self._progress = QLabel()
-        self._progress.setObjectName("run-progress-text")
-        self._progress.setTextFormat(Qt.TextFormat.PlainText)
+        self._progress = plain("run-progress-text")
         self._lay_out()
         self.set_theme(theme)
         self.set_busy(False, False)

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from gui.theme import Theme
+from gui.trace.panel import lay_out, offer_signals
 from gui.trace.pictures import Does
 from gui.trace.plain_plot import PlainPlot
 from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.api.traces.distributions import Histogram, Spectrum
 from rig.units import quantity
 
@@ -39,10 +41,7 @@ class DistributionView(QWidget):
         self.logarithmic.setAccessibleName("Logarithmic y axis")
         self.plot = PlainPlot("distribution-plot", "Histogram or spectrum", theme)
         self.notice = Notice()
-        self.text = QLabel()
-        self.text.setObjectName("distribution-text")
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
+        self.text = plain("distribution-text", wrap=True)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
@@ -51,13 +50,7 @@ class DistributionView(QWidget):
         row.addWidget(self.kind)
         row.addWidget(self.signal)
         row.addWidget(self.logarithmic)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.notice)
-        layout.addWidget(self.plot, 1)
-        layout.addWidget(self.text)
+        lay_out(self, row, self.notice, self.plot, self.text)
         self.kind.currentIndexChanged.connect(lambda _: self._ask())
         self.signal.currentIndexChanged.connect(lambda _: self._ask())
         self.logarithmic.toggled.connect(lambda _: self._again())
@@ -71,11 +64,7 @@ class DistributionView(QWidget):
         """Take a trace."""
         self._task.cancel()
         self._state = state
-        self.signal.blockSignals(True)
-        self.signal.clear()
-        self.signal.addItems(SIGNALS if state.subject.trace.has_current else ("power",))
-        self.signal.setCurrentText("power")
-        self.signal.blockSignals(False)
+        offer_signals(self.signal, state)
         state.listen(self._changed)
         self._ask()
 

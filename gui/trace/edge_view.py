@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from gui.theme import Theme
+from gui.trace.panel import lay_out, offer_signals
 from gui.trace.pictures import Does
 from gui.trace.plain_plot import PlainPlot
-from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
+from gui.trace.state import UNITS, Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.api.traces.edges import Edge
 from rig.api.traces.trace import SessionTrace
 from rig.units import quantity
@@ -72,11 +73,7 @@ class EdgeView(QWidget):
         self.signal.setAccessibleName("Signal")
         self.plot = PlainPlot("edge-plot", "Samples around an edge", theme)
         self.notice = Notice()
-        self.text = QLabel()
-        self.text.setObjectName("edge-text")
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text = plain("edge-text", wrap=True, selectable=True)
         row = QHBoxLayout()
         for name, text, accessible, forward in (
             ("edge-previous", "◂", "Previous edge", False),
@@ -89,13 +86,7 @@ class EdgeView(QWidget):
             button.clicked.connect(lambda _, forward=forward: self.step(forward))
             row.addWidget(button)
         row.addWidget(self.signal)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.notice)
-        layout.addWidget(self.plot, 1)
-        layout.addWidget(self.text)
+        lay_out(self, row, self.notice, self.plot, self.text)
         self.signal.currentIndexChanged.connect(lambda _: self._ask())
 
     @property
@@ -110,12 +101,7 @@ class EdgeView(QWidget):
         self._edge = None
         self.shown = None
         self.plot.clear()
-        self.signal.blockSignals(True)
-        self.signal.clear()
-        signals = SIGNALS if state.subject.trace.has_current else ("power",)
-        self.signal.addItems(signals)
-        self.signal.setCurrentText("power")
-        self.signal.blockSignals(False)
+        offer_signals(self.signal, state)
         state.listen(self._changed)
         self._follow()
 

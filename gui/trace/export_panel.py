@@ -25,6 +25,7 @@ from gui.trace.pictures import Does
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -54,10 +55,7 @@ class ExportPanel(QWidget):
         self.save_picture.setObjectName("export-picture-save")
         self.save_picture.setAccessibleName("Save the picture")
         self.save_picture.setAccessibleName("Save the picture")
-        self.size_text = QLabel()
-        self.size_text.setObjectName("export-size")
-        self.size_text.setTextFormat(Qt.TextFormat.PlainText)
-        self.size_text.setWordWrap(True)
+        self.size_text = plain("export-size", wrap=True)
         self.button = QPushButton("Export")
         self.button.setObjectName("export-start")
         self.button.setAccessibleName("Export the selection")

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.engine import Subject
 from gui.trace.legend import Legend
 from gui.widgets.labels import Labels
+from gui.widgets.text import heading, plain
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -25,21 +26,11 @@ class Header(QWidget):
         super().__init__(parent)
         self.setObjectName("trace-header")
         self.legend = Legend(theme)
-        self._title = QLabel("No trace is open")
-        self._title.setObjectName("trace-title")
-        self._title.setTextFormat(Qt.TextFormat.PlainText)
-        font = self._title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self._title.setFont(font)
-        self._facts = QLabel()
-        self._facts.setObjectName("trace-facts")
-        self._facts.setTextFormat(Qt.TextFormat.PlainText)
+        self._title = heading("trace-title", "No trace is open", 1.15)
+        self._facts = plain("trace-facts")
         self._labels = Labels()
         self._labels.setWordWrap(False)
-        self.readout = QLabel()
-        self.readout.setObjectName("trace-readout")
-        self.readout.setTextFormat(Qt.TextFormat.PlainText)
+        self.readout = plain("trace-readout")
         self.readout.setAccessibleName("Values under the mouse")
         self.trial = self._combo("trace-trial", "Trial")
         self.rail = self._combo("trace-rail", "Rail")

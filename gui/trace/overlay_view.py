@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
@@ -16,6 +15,7 @@ from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
+from gui.widgets.text import plain
 from rig.api.trials.overlay import Overlay
 from rig.plain_text import visible
 from rig.units import quantity
@@ -59,10 +59,7 @@ class OverlayView(QWidget):
         self.difference.link_x(self.power)
         self.table = Rows(COLUMNS, "overlay-table")
         self.notice = Notice()
-        self._remark = QLabel()
-        self._remark.setObjectName("overlay-remark")
-        self._remark.setTextFormat(Qt.TextFormat.PlainText)
-        self._remark.setWordWrap(True)
+        self._remark = plain("overlay-remark", wrap=True)
         self._lay_out()
         self.step.valueChanged.connect(lambda _: self._ask())
 

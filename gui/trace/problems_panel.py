@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trace.engine import Subject
 from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
 from gui.widgets.table import Column
+from gui.widgets.text import plain
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -86,11 +86,7 @@ class ProblemsPanel(QWidget):
         self.setObjectName("trace-problems")
         self.table = Rows(COLUMNS, "problem-table")
         self.table.setAccessibleName("Problems of the trial")
-        self._text = QLabel()
-        self._text.setObjectName("problem-text")
-        self._text.setTextFormat(Qt.TextFormat.PlainText)
-        self._text.setWordWrap(True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text = plain("problem-text", wrap=True, selectable=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table, 1)

@@ -21,6 +21,7 @@ from gui.trace.numbers import Numbers
 from gui.trace.pictures import Does
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.widgets.notice import error_text
+from gui.widgets.text import plain
 from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
 
@@ -236,10 +237,7 @@ class StatisticsBox(QFrame):
 
 
 def _label(name: str, right: bool = False) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label = plain(name, selectable=True)
     if right:
         # Numbers that grow by a digit must not widen the window.
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)

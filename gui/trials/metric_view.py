@@ -11,6 +11,7 @@ from gui.trials import words
 from gui.trials.budget_view import BudgetView
 from gui.trials.drift_view import DriftView
 from gui.trials.what_if import WhatIfView
+from gui.widgets.text import plain
 from rig.api.trials.replication import MetricTrials, SessionTrials
 
 _PLOT_PX = 215
@@ -81,12 +82,7 @@ class MetricView(QScrollArea):
 
 
 def _label(name: str) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
+    return plain(name, wrap=True, selectable=True)
 
 
 def _rule() -> QWidget:

@@ -29,6 +29,7 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
+from gui.widgets.text import plain
 from rig.api.drawing.drawn import Drawing
 from rig.api.drawing.pictures import drawings, within_drawings
 from rig.api.sessions.session import Session
@@ -259,8 +260,4 @@ def _drawn(session: Session) -> tuple[tuple[Drawing, ...], tuple[str, ...]]:
 
 
 def _line(name: str) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    return label
+    return plain(name, wrap=True)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor of one rail of several: what it says of itself, and every error of its own, names the
-rail.
+"""The monitor of one rail of several: every error of its own names the rail.
 
 A driver does not know which rail it measures, and two instruments of a kind have the same words.
 """
@@ -9,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Choice
@@ -35,12 +32,16 @@ def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMoni
 
 
 class _Naming:
-    """Put the name of a rail, and its own keys, into the words of a driver."""
+    """Put the name of a rail, and the section of its settings, into the errors of a driver.
+
+    A driver names a key with its section in the error's `path` alone; in sentences it says the key
+    by itself.
+    """
 
     def __init__(self, rail: str, kind: str) -> None:
         self._rail = rail
-        self._place = f"monitor.{kind}"
-        self._here = f"rail.{rail}.{kind}"
+        self._section = f"monitor.{kind}"
+        self._own = f"rail.{rail}.{kind}"
 
     @contextmanager
     def errors(self, passing: BaseException | None = None) -> Iterator[None]:
@@ -55,28 +56,17 @@ class _Naming:
             raise
 
     def _name(self, error: RigError) -> None:
-        error.cause, error.evidence, error.try_next = (
-            self.keys(text) for text in (error.cause, error.evidence, error.try_next)
-        )
         if isinstance(error, ConfigError):
-            error.path = self.keys(error.path)
+            error.moved(self._section, self._own)
         # A driver may raise an error that it keeps more than once; one that begins with a key has
         # said which rail.
         if not error.cause.startswith(("rail ", f"rail.{self._rail}.")):
             error.cause = f"rail {self._rail}: {error.cause}"
         error.args = (error.cause,)
 
-    def keys(self, said: Any) -> Any:
-        """Return a text, or a table or list with texts in it, with the keys that this bench has."""
-        if isinstance(said, str):
-            return said.replace(self._place, self._here)
-        if isinstance(said, dict):
-            return {name: self.keys(value) for name, value in said.items()}
-        return type(said)(map(self.keys, said)) if isinstance(said, list | tuple) else said
-
 
 class _Monitor:
-    """An energy monitor behind another, for its words."""
+    """An energy monitor whose errors name its rail."""
 
     def __init__(self, naming: _Naming, monitor: EnergyMonitor) -> None:
         self._naming = naming
@@ -85,10 +75,7 @@ class _Monitor:
     @property
     def info(self) -> MonitorInfo:
         with self._naming.errors():
-            info = self._monitor.info
-        return replace(
-            info, no_sync=self._naming.keys(info.no_sync), details=self._naming.keys(info.details)
-        )
+            return self._monitor.info
 
     def power(self, on: bool) -> None:
         with self._naming.errors():
@@ -104,7 +91,7 @@ class _Monitor:
 
 
 class _Recording:
-    """A recording behind another, for its words."""
+    """A recording whose errors name its rail."""
 
     def __init__(self, naming: _Naming, recording: AbstractContextManager[Recording]) -> None:
         self._naming = naming

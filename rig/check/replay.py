@@ -18,7 +18,7 @@ from rig.interfaces.task import Optimized, Replicated, Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
-from rig.model.steps import Step, Sync
+from rig.model.steps import Step
 from rig.results.results import Context
 from rig.session.execute import done
 from rig.store import completion_lines
@@ -75,8 +75,8 @@ class Replay:
         """Yield where what was done in a trial is not the plan of its seed; the first difference
         ends the comparison.
         """
-        known = {item.number: item for item in told if not isinstance(item.step, Sync)}
-        if len(known) < sum(not isinstance(item.step, Sync) for item in told):
+        known = {item.number: item for item in told if kinds.planned(item.step)}
+        if len(known) < sum(kinds.planned(item.step) for item in told):
             yield "a step was done twice"
             return
         plan = self.scenario.plan(self.task, seed)
@@ -104,8 +104,8 @@ class Replay:
         elif (
             not told
             or told[0].number != 0
-            or not isinstance(told[0].step, Sync)
-            or not isinstance(told[-1].step, Sync)
+            or kinds.planned(told[0].step)
+            or kinds.planned(told[-1].step)
             or told[-1].number <= number
         ):
             yield "the trial does not begin and end with a SYNC burst"

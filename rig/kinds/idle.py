@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rig.kinds.imagined import IDLE_W, ImaginedTrial, window
-from rig.kinds.kind import StepKind
+from rig.kinds.kind import FORESEEN_HZ, StepKind
 from rig.kinds.span import Span, Timed, Windows
-from rig.model.completion import END, IDLE
+from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.pace import Duration, Pace, exactly
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
@@ -31,6 +31,10 @@ class IdleKind(StepKind[Idle]):
     def duration(self, step: Idle, pace: Pace, payload_b: int) -> Duration:
         """Return its length, which the device keeps."""
         return exactly(step.duration_s, pace.overhead_s)
+
+    def foreseen(self, step: Idle, pace: Pace) -> Completion:
+        """Return begin and end."""
+        return Completion((Mark(IDLE, 0), Mark(END, round(step.duration_s * FORESEEN_HZ))))
 
     def total(self, steps: Sequence[Idle]) -> str:
         """Return how many there are, and their length."""

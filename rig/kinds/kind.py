@@ -17,6 +17,12 @@ from rig.model.steps import Step
 from rig.model.trial import Measured
 from rig.problems import Problem
 
+#: Bytes of the lines that one step leaves in completions.jsonl and in samples.jsonl.
+COMPLETION_B = 350
+SAMPLE_B = 600
+#: Ticks in a second of a device that nobody has asked yet.
+FORESEEN_HZ = 1_000_000
+
 StepT = TypeVar("StepT", bound=Step)
 
 
@@ -34,6 +40,8 @@ class StepKind(Generic[StepT]):
     #: It leaves a sample in the device: it is done again where a session is resumed, and recorded
     #: only where the device refused it.
     loads = False
+    #: A scenario's plan has it; the others are the rig's own.
+    planned = True
     #: The dataclass whose fields are its keys in a line of completions.jsonl, beside those that
     #: every line has (rig/typed.py). None: the step itself, which says all.
     form: type[Any] | None = None
@@ -64,6 +72,28 @@ class StepKind(Generic[StepT]):
         step brings to it, or of one sample where it brings many.
         """
         return Duration(0.0, None, 0.0)
+
+    def sample_b(self, task: Task, step: StepT) -> int | None:
+        """Return the bytes of one sample that it brings to the device; None: those of its first
+        payload.
+        """
+        return None
+
+    def foreseen(self, step: StepT, pace: Pace) -> Completion:
+        """Return marks as a device of this pace would give, whose phases are known; without marks
+        where no plan goes by them.
+        """
+        return Completion(())
+
+    def answers(self, step: StepT) -> int:
+        """Return how many answers a device gives."""
+        return 1
+
+    def text_b(self, step: StepT) -> float:
+        """Return about how many bytes its lines take in completions.jsonl and samples.jsonl, as
+        sessions of all scenarios have them.
+        """
+        return COMPLETION_B
 
     # ---- doing it ----
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from rig import typed
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.interfaces.task import Optimized, Task
 from rig.kinds.imagined import ImaginedTrial
-from rig.kinds.kind import StepKind
+from rig.kinds.kind import COMPLETION_B, FORESEEN_HZ, SAMPLE_B, StepKind
 from rig.kinds.span import Span, Timed, Windows
-from rig.model.completion import BATCH, END, Completion
+from rig.model.completion import BATCH, END, Completion, Mark
 from rig.model.pace import Duration, Pace, limited
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
@@ -65,6 +65,19 @@ class QueryKind(StepKind[Query]):
             return limited(None, step.limit_s, pace.overhead_s)
         runs = step.repeat * len(step.indices)
         return limited(runs * pace.query_s + pace.overhead_s, step.limit_s)
+
+    def foreseen(self, step: Query, pace: Pace) -> Completion:
+        """Return a mark at the start of each phase, or of the batch, and one at the end."""
+        runs = step.repeat * len(step.indices)
+        ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
+        marks = [Mark(at, round(end_s * FORESEEN_HZ)) for at, end_s in enumerate(ends, start=1)]
+        if step.batch:
+            marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
+        return Completion(tuple(marks))
+
+    def text_b(self, step: Query) -> float:
+        """Return the bytes of both lines."""
+        return COMPLETION_B + SAMPLE_B
 
     def total(self, steps: Sequence[Query]) -> str:
         """Return how many there are."""

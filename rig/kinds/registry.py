@@ -34,6 +34,11 @@ def of(step: Step) -> StepKind[Any]:
     return named(step.kind)
 
 
+def planned(step: Step) -> bool:
+    """Return whether a plan has the step; bursts at both ends of a trial are the rig's own."""
+    return of(step).planned
+
+
 def named(name: str) -> StepKind[Any]:
     """Return the kind of a name; raise DataError where there is none."""
     try:

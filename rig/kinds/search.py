@@ -12,7 +12,7 @@ from rig.interfaces.task import Optimized, Task
 from rig.kinds import thresholds
 from rig.kinds.crossings import crossings
 from rig.kinds.imagined import ImaginedTrial, window
-from rig.kinds.kind import StepKind
+from rig.kinds.kind import COMPLETION_B, SAMPLE_B, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion, Mark
 from rig.model.pace import Duration, Pace, exactly
@@ -52,6 +52,10 @@ class SearchKind(StepKind[Solve]):
             return Duration(pace.overhead_s, None, step.timeout_s + step.limit_s)
         expected = exactly(step.timeout_s, pace.overhead_s)
         return Duration(expected.least_s, expected.expected_s, step.timeout_s + step.limit_s)
+
+    def text_b(self, step: Solve) -> float:
+        """Return the bytes of both lines."""
+        return COMPLETION_B + SAMPLE_B
 
     def total(self, steps: Sequence[Solve]) -> str:
         """Return how many there are, and how long they may take; nothing where there are none."""

@@ -15,6 +15,7 @@ class SyncKind(StepKind[Sync]):
     """Any number of marks will do."""
 
     step = Sync
+    planned = False
 
     def due(self, item: StepRecord, step: Sync, phases: Sequence[str]) -> list[int] | None:
         """Return None."""

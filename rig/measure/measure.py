@@ -17,7 +17,6 @@ from rig.measure import problems as faults
 from rig.measure.problems import Energy
 from rig.model.effects import Effects, merged, named
 from rig.model.step_record import StepRecord
-from rig.model.steps import Sync
 from rig.model.trial import Measured, Window
 from rig.problems import Problem
 from rig.timebase.align import Alignment
@@ -183,7 +182,7 @@ def covered(
 
     whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
     # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
-    if all(isinstance(item.step, Sync) for item in whole) or None in ties(whole):
+    if not any(kinds.planned(item.step) for item in whole) or None in ties(whole):
         return 0
     return whole[-1].number
 

@@ -25,7 +25,7 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration, Pace
-from rig.model.steps import Query, Solve, Step, Stream
+from rig.model.steps import Step
 from rig.session import earlier, planning
 from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
 from rig.trace.writer import RESERVE_B
@@ -38,11 +38,7 @@ _LEVELS_B = 1 / 8
 #: Metrics of times begin so; behind it stands of what.
 _LATENCY = "latency_"
 _INDEX = 1.04
-#: Bytes of the lines that one step leaves in completions.jsonl, samples.jsonl and uart.log, as
-#: sessions of all scenarios have them.
-_COMPLETION_B = 350
-_SAMPLE_B = 600
-_WINDOW_B = 1_100
+#: Bytes of a line of uart.log, of which an answer leaves four, and of a load's frame.
 _WIRE_LINE_B = 90
 _FRAME_B = 4096
 #: results.json, report.html and the small files of a session.
@@ -243,11 +239,7 @@ def _files_b(step: Step, payload_b: int, wired: bool) -> float:
     wire_b = 4 * _WIRE_LINE_B * wired
     if kind.loads:
         return wire_b * (1 + payload_b / _FRAME_B) / 2
-    if isinstance(step, Stream):
-        return step.windows * (_WINDOW_B + _COMPLETION_B / 2 + wire_b)
-    if isinstance(step, Query | Solve):
-        return _COMPLETION_B + _SAMPLE_B + wire_b
-    return _COMPLETION_B + wire_b
+    return kind.text_b(step) + wire_b * kind.answers(step)
 
 
 def _byte_hz(sampling: Sampling | None) -> float:

@@ -9,22 +9,21 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 
 from rig.errors import ConfigError
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Played, Task
+from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.model.completion import BATCH, END, IDLE, Completion, Mark
+from rig.kinds.kind import FORESEEN_HZ
+from rig.model.completion import Completion
 from rig.model.pace import Duration, Pace
-from rig.model.steps import Idle, Query, Step, Stream, Sync
+from rig.model.steps import Query, Step, Sync
 from rig.session import planning
 
 #: Payloads are made to learn their length, but not all of thousands.
 _LOOKED_AT = 8
 #: Of a device that nobody has asked yet.
-_TICK_HZ = 1_000_000
 _SLOTS = 64
 #: A slow and a fast query; plans that last as long with both, within this share, do so with any.
 _SOME_S = (10e-3, 1e-3)
@@ -105,8 +104,9 @@ class Lengths:
 
     def of(self, step: Step) -> int:
         """Return the bytes of one sample that a step names, 0 where it names none."""
-        if isinstance(step, Stream) and isinstance(self._task, Played):
-            return step.window * self._task.sample_b
+        sample_b = kinds.of(step).sample_b(self._task, step)
+        if sample_b is not None:
+            return sample_b
         if not step.samples_named:
             return 0
         index = step.samples_named[0]
@@ -142,18 +142,7 @@ def _imagined(pace: Pace, step: Step) -> Completion:
     """Return marks as a device of this pace would give, so that a plan that measures first how long
     a query takes goes on as it will.
     """
-    if not pace.phases_s:
-        return Completion(())
-    if isinstance(step, Idle):
-        return Completion((Mark(IDLE, 0), Mark(END, round(step.duration_s * _TICK_HZ))))
-    if not isinstance(step, Query):
-        return Completion(())
-    runs = step.repeat * len(step.indices)
-    ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
-    marks = [Mark(number, round(end_s * _TICK_HZ)) for number, end_s in enumerate(ends, start=1)]
-    if step.batch:
-        marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
-    return Completion(tuple(marks))
+    return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
 
 
 def _fitted(scenario: Scenario, pace: Pace) -> Scenario:
@@ -167,7 +156,7 @@ def _fitted(scenario: Scenario, pace: Pace) -> Scenario:
         "a device",
         "",
         simulated=False,
-        tick_hz=_TICK_HZ,
+        tick_hz=FORESEEN_HZ,
         task="",
         slots=slots,
         batch_max=slots,

@@ -111,7 +111,7 @@ def _carry_out(
     plan = bench.scenario.plan(bench.task, trial_seed(bench.config.bench.seed, trial))
     number = 0
     completion = None
-    known = {item.number: item for item in before if not isinstance(item.step, Sync)}
+    known = {item.number: item for item in before if kinds.planned(item.step)}
     loaded: dict[int, None] = {}
     while True:
         try:

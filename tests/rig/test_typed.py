@@ -109,3 +109,32 @@ def test_what_does_not_fit_is_refused_with_its_path(change: dict[str, Any], mess
 def test_what_is_no_object_is_refused(tree: Any) -> None:
     with pytest.raises(DataError, match="a file is not of the form"):
         read(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    share: float
+    proven: bool
+    published: int | None
+
+
+@pytest.mark.parametrize("row", [Row("a", 0.05, True, None), Row("", 1e-9, False, -3)])
+def test_a_row_of_a_table_reads_back(row: Row) -> None:
+    cells = {name: str(cell) for name, cell in typed.to_row(row).items()}
+    assert typed.from_row(Row, cells | {"more": "1"}, "a table") == row
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"proven": "True"}, r"\$\.proven"),
+        ({"published": "1.5"}, r"\$\.published"),
+        ({"share": "much"}, r"\$\.share"),
+        ({"name": None}, "a row without name"),
+    ],
+)
+def test_a_row_of_another_form_is_refused(change: dict[str, Any], message: str) -> None:
+    cells = {"name": "a", "share": "1", "proven": "no", "published": ""} | change
+    with pytest.raises(DataError, match=message):
+        typed.from_row(Row, cells, "a table")

@@ -14,7 +14,7 @@ from rig.api.traces.spans import CROSSING, IDLE, NONE, SAMPLE, STREAM, WARM_UP, 
 from rig.errors import DataError
 from rig.kinds import registry as kinds
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Query, Sync
+from rig.model.steps import Idle, Query
 from rig.results.document import TrialResult
 from rig.store import provenance_file, sample_lines
 from rig.store.sample_lines import TrialLines, WindowLine
@@ -59,7 +59,7 @@ def read(trial: Path, segment: int, phases: Sequence[str], base: Timebase | None
     own = said[segment - 1]
     if len(said) > 1:
         # A burst at the start of a segment has the number of the last step before it.
-        numbers = {item.number for item in own if not isinstance(item.step, Sync)}
+        numbers = {item.number for item in own if kinds.planned(item.step)}
         rows = [row for row in rows if row[4] in numbers]
     if base is not None:
         rows += _of_warm_ups(own, phases, base)

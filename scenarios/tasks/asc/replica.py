@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rig import typed
 from rig.errors import DataError, NotInSession, RemoteProtocolError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
@@ -41,6 +42,13 @@ def parts(output: bytes) -> dict[str, list[float]]:
     words = np.frombuffer(output, "<i4")
     membranes = (words & 0xFFFF) - 0x8000
     return {"spike counts": (words >> 16).tolist(), "membranes": membranes.tolist()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Holes:
+    """What is read again of the task's provenance."""
+
+    holes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,8 @@ class AscReplica:
             raise DataError(
                 "provenance.json has other classes, or another number of samples than catalogue.csv"
             )
-        return cls(name, phases, tuple(entries), frozenset(facts["holes"]), facts)
+        holes = typed.take(_Holes, dict(facts), "provenance.json, task").holes
+        return cls(name, phases, tuple(entries), frozenset(holes), facts)
 
     def __len__(self) -> int:
         """Return the number of samples."""

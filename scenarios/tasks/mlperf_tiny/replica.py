@@ -9,10 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rig import typed
 from rig.errors import DataError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.mlperf_tiny import answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is read again of the task's provenance."""
+
+    classes: int
+    tensors: int
+    output: str
+    same_content: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,8 @@ class TinyReplica:
         cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> TinyReplica:
         """Check what the session says of the tensors; raises DataError."""
-        classes = int(facts["classes"])
+        told = typed.take(_Facts, dict(facts), "provenance.json, task")
+        classes = told.classes
         odd = next(
             (
                 at
@@ -48,12 +60,12 @@ class TinyReplica:
                 f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {classes} "
                 "classes"
             )
-        if facts.get("tensors") != len(entries):
+        if told.tensors != len(entries):
             raise DataError(
-                f"provenance.json has {facts.get('tensors')} tensors, catalogue.csv {len(entries)}"
+                f"provenance.json has {told.tensors} tensors, catalogue.csv {len(entries)}"
             )
-        count, form = answer.parse(str(facts["output"]))
-        same = {int(late): int(early) for late, early in facts["same_content"]}
+        count, form = answer.parse(told.output)
+        same = dict(told.same_content)
         return cls(name, phases, tuple(entries), count, form, same, facts)
 
     def __len__(self) -> int:

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import ConfigError, DataError, storage_error
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
@@ -137,6 +137,14 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
         yield pool
 
 
+@dataclass(frozen=True, slots=True)
+class _JobDone:
+    """A line of the journal."""
+
+    job: str
+    target: Target
+
+
 class CampaignJournal:
     """The finished jobs of a campaign, one JSON line each; a line that was cut off by a crash is
     done again.
@@ -152,10 +160,10 @@ class CampaignJournal:
             self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         ):
             try:
-                entry: dict[str, Any] = json.loads(line)
-                jobs[str(entry["job"])] = Target(**entry["target"])
-            except (KeyError, TypeError, ValueError):
+                entry = typed.from_json(_JobDone, json.loads(line), str(self._path))
+            except (DataError, ValueError):
                 continue
+            jobs[entry.job] = entry.target
         return jobs
 
     def add(self, job: Job, target: Target) -> None:
@@ -163,9 +171,7 @@ class CampaignJournal:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 # A newline first: the line before may have been cut off.
-                file.write(
-                    "\n" + json.dumps({"job": job.key, "target": dataclasses.asdict(target)})
-                )
+                file.write("\n" + json.dumps(typed.to_json(_JobDone(job.key, target))))
         except OSError as error:
             raise storage_error(error, self._path) from error
 

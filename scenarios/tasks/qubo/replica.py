@@ -15,6 +15,8 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Costs, Score
 from scenarios.tasks.qubo import answer, official, targets
 from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.facts import QuboFacts, WorkloadFacts
+from scenarios.tasks.qubo.facts import of as of_session
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
 #: How many edges the graphs that are kept may have together; one takes 24 bytes.
@@ -75,6 +77,7 @@ class QuboReplica:
     name: str
     phases: tuple[str, ...]
     workloads: tuple[Workload, ...]
+    told: tuple[WorkloadFacts, ...]
     facts: Mapping[str, Any]
     graphs: Graphs = field(default_factory=Graphs)
 
@@ -88,31 +91,28 @@ class QuboReplica:
         entries: Sequence[Entry],
     ) -> QuboReplica:
         """Check what the session says of its workloads and their targets; raises DataError."""
-        workloads = facts["workloads"]
-        if not len(due) == len(workloads) == len(entries):
+        told = of_session(facts)
+        if not len(due) == len(told.workloads) == len(entries):
             raise DataError(
-                f"bench.toml has {len(due)} workloads, provenance.json {len(workloads)}, "
+                f"bench.toml has {len(due)} workloads, provenance.json {len(told.workloads)}, "
                 f"catalogue.csv {len(entries)}"
             )
-        for index, (workload, about, entry) in enumerate(zip(due, workloads, entries, strict=True)):
+        for index, (workload, about, entry) in enumerate(
+            zip(due, told.workloads, entries, strict=True)
+        ):
             if entry != Entry(name_of(workload)):
                 raise DataError(
                     f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has "
                     f"{name_of(workload)!r}"
                 )
-            said = (about["name"], about["nodes"], about["density"], about["seed"])
-            kinds = [
-                type(about[name]) for name in ("official", "best_known") if about[name] is not None
-            ]
-            if said != (name_of(workload), workload.nodes, workload.density, workload.seed) or {
-                *kinds
-            } != {int}:
+            has_target = about.official is not None or about.best_known is not None
+            if (about.name, about.workload) != (name_of(workload), workload) or not has_target:
                 raise DataError(
                     f"provenance.json says other things of workload {index} than bench.toml: "
                     f"{str(about)[:80]}"
                 )
-        _refuse_other_targets(due, facts)
-        return cls(task, phases, tuple(due), facts)
+        _refuse_other_targets(due, told)
+        return cls(task, phases, tuple(due), told.workloads, facts)
 
     def __len__(self) -> int:
         """Return the number of workloads."""
@@ -127,28 +127,28 @@ class QuboReplica:
         not the session's.
         """
         workload = self.workloads[index]
-        about = self.facts["workloads"][index]
+        about = self.told[index]
         if workload.edges > EDGES_MAX:
             raise DataError(
                 f"{workload} has {workload.edges} edges, more than are made again for a check"
             )
         graph = self.graphs.of(workload)
-        if graph.sha256 != about["graph_sha256"] or graph.edges != about["edges"]:
+        if (graph.sha256, graph.edges) != (about.graph_sha256, about.edges):
             raise DataError(
                 f"the graph of {name_of(workload)} is not the one that provenance.json names"
             )
-        return scored(workload, graph, (about["official"], about["best_known"]), output)
+        return scored(workload, graph, (about.official, about.best_known), output)
 
     def target(self, index: int) -> int:
         """Return the target cost that the session was measured against."""
-        about = self.facts["workloads"][index]
-        target: int = about["best_known"] if about["official"] is None else about["official"]
+        about = self.told[index]
+        target = about.best_known if about.official is None else about.official
+        assert target is not None  # `of` refuses a workload without one
         return target
 
     def best_known(self, index: int) -> int | None:
         """Return the best known cost that the session names."""
-        best: int | None = self.facts["workloads"][index]["best_known"]
-        return best
+        return self.told[index].best_known
 
     def cell(self, index: int) -> str:
         """Return the cell of a workload, as the task does."""
@@ -163,27 +163,27 @@ class QuboReplica:
         return dict(self.facts)
 
 
-def _refuse_other_targets(due: Sequence[Workload], facts: Mapping[str, Any]) -> None:
+def _refuse_other_targets(due: Sequence[Workload], told: QuboFacts) -> None:
     """Raise DataError where a session names the shipped costs, or the shipped table in this
     version, and has other targets.
     """
     shipped = targets.read()
-    published = official.shipped(shipped).rows if facts.get("official_targets") == "shipped" else {}
-    own = facts.get("targets") == "shipped" and facts.get("targets_version") == shipped.version
-    for workload, about in zip(due, facts["workloads"], strict=True):
+    published = official.shipped(shipped).rows if told.official_targets == "shipped" else {}
+    own = told.targets == "shipped" and told.targets_version == shipped.version
+    for workload, about in zip(due, told.workloads, strict=True):
         row = shipped.rows.get(workload)
-        stated = (about["best_known"], about["graph_sha256"], about["proven"])
+        stated = (about.best_known, about.graph_sha256, about.proven)
         if own and row is not None and (row.cost, row.graph, row.proven) != stated:
             raise DataError(
                 f"provenance.json has another target for {name_of(workload)} than the shipped "
                 "table that it names"
             )
-        if own and row is None and about["best_known"] is not None:
+        if own and row is None and about.best_known is not None:
             raise DataError(
                 f"provenance.json has a target for {name_of(workload)}, the shipped table that it "
                 "names has none"
             )
-        if workload in published and published[workload].cost != about["official"]:
+        if workload in published and published[workload].cost != about.official:
             raise DataError(
                 f"provenance.json has another official target for {name_of(workload)} than the "
                 "published one"

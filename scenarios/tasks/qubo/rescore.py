@@ -19,6 +19,8 @@ from rig.store.session_folder import COMPLETIONS, SessionFolder
 from scenarios.common.cost_gap import CostGap
 from scenarios.tasks.qubo import answer
 from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.facts import WorkloadFacts
+from scenarios.tasks.qubo.facts import of as of_session
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import Target, Targets, packed
@@ -120,7 +122,7 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
                 "says nothing"
             )
         graph = _graph(about[index])
-        workload = _workload(about[index])
+        workload = about[index].workload
         best = table.rows.get(workload) or table.of(graph)
         own = officials.of(workload, best)
         after = Pair(None if own is None else own[0], None if best is None else best.cost)
@@ -171,43 +173,27 @@ def content(
     }
 
 
-def _workloads(session: Path) -> Mapping[int, Mapping[str, Any]]:
+def _workloads(session: Path) -> Mapping[int, WorkloadFacts]:
     task = SessionFolder(session).provenance().get("task", {})
     if not isinstance(task, dict) or task.get("name") != "qubo":
         raise DataError(
             f"{session} is no session of QUBO", try_next="rig list shows the sessions here"
         )
-    return dict(enumerate(task["workloads"]))
+    return dict(enumerate(of_session(task).workloads))
 
 
-def _workload(about: Mapping[str, Any]) -> Workload:
-    return Workload(about["nodes"], about["density"], about["seed"])
-
-
-def _graph(about: Mapping[str, Any]) -> Graph:
-    graph = generate(_workload(about))
-    if graph.sha256 != about["graph_sha256"]:
+def _graph(about: WorkloadFacts) -> Graph:
+    graph = generate(about.workload)
+    if graph.sha256 != about.graph_sha256:
         raise DataError(
-            f"the graph of {about['name']} is not the one that the session searched",
-            evidence=f"its hash is {graph.sha256[:16]}, the session says "
-            f"{about['graph_sha256'][:16]}",
+            f"the graph of {about.name} is not the one that the session searched",
+            evidence=f"its hash is {graph.sha256[:16]}, the session says {about.graph_sha256[:16]}",
             try_next="rig check SESSION",
         )
     return graph
 
 
-def _before(about: Mapping[str, Any]) -> Pair:
-    """Return the targets that a session had; before there were two it had the best known one
-    alone.
-    """
-    return Pair(
-        about.get("official"), about["target"] if "target" in about else about["best_known"]
-    )
-
-
-def _vector(
-    part: str, done: StepRecord, about: Mapping[str, Any], graph: Graph, after: Pair
-) -> Vector:
+def _vector(part: str, done: StepRecord, about: WorkloadFacts, graph: Graph, after: Pair) -> Vector:
     assert isinstance(done.step, Solve)
     stored = (
         done.score.costs.cost if done.score is not None and done.score.costs is not None else None
@@ -216,10 +202,10 @@ def _vector(
         part,
         done.number,
         done.step.warmup,
-        _workload(about),
+        about.workload,
         graph.sha256,
         stored,
-        _before(about),
+        Pair(about.official, about.best),
         after,
     )
     try:

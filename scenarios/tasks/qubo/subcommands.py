@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from functools import partial
@@ -527,23 +526,23 @@ def _percent(gap: float | None) -> str:
 
 def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workload]) -> int:
     rows = [target for target in read.rows.values() if wanted(target)]
-    counts: Counter[str] = Counter()
+    wrong = 0
     for target in rows:
         finding = target.check()
-        counts["right" if finding.ok else "wrong"] += 1
-        counts["proven"] += target.proven
-        counts["better"] += target.published is not None and target.cost < target.published
+        wrong += not finding.ok
         if not finding.ok:
             _OUT.print(
                 f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}", soft_wrap=True
             )
+    proven = sum(target.proven for target in rows)
+    better = sum(target.published is not None and target.cost < target.published for target in rows)
     missing = len(set(due) - {target.workload for target in rows})
     _OUT.print(
-        f"targets version {read.version}: {counts['right']} of {len(rows)} vectors cost what the "
+        f"targets version {read.version}: {len(rows) - wrong} of {len(rows)} vectors cost what the "
         "table says; "
-        f"{counts['better']} beat the published cost, {counts['proven']} proven (proofs are not "
+        f"{better} beat the published cost, {proven} proven (proofs are not "
         "repeated here)"
         + (f"; {missing} workloads of the published grid are missing" if missing else ""),
         soft_wrap=True,
     )
-    return 1 if counts["wrong"] or missing or not rows else 0
+    return 1 if wrong or missing or not rows else 0

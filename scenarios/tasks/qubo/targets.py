@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import typed
 from rig.errors import DataError, storage_error
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
@@ -158,10 +159,11 @@ def read(path: Path = SHIPPED) -> Targets:
     version = _VERSION.match(head)
     if version is None:
         raise DataError(f"{path} is not a table of QUBO targets", evidence=head[:80])
+    table = csv.DictReader(io.StringIO(rows))
     try:
-        targets = [_from_row(row) for row in csv.DictReader(io.StringIO(rows))]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} is damaged", evidence=repr(error)) from error
+        targets = [typed.from_row(Target, row, str(path)) for row in table]
+    except DataError as error:
+        raise DataError(f"{path} is damaged", evidence=error.evidence) from error
     return Targets(int(version[1]), {target.workload: target for target in targets})
 
 
@@ -177,33 +179,10 @@ def write(targets: Targets, path: Path) -> None:
     )
     rows.writeheader()
     for target in ordered:
-        published = "" if target.published is None else target.published
-        rows.writerow(
-            dataclasses.asdict(target)
-            | {"proven": "yes" if target.proven else "no", "published": published}
-        )
+        rows.writerow(typed.to_row(target))
     scratch = path.with_suffix(".new")
     try:
         scratch.write_text(out.getvalue(), encoding="utf-8")
         scratch.replace(path)
     except OSError as error:
         raise storage_error(error, path) from error
-
-
-def _from_row(row: Mapping[str, str]) -> Target:
-    if None in row.values():
-        raise ValueError(
-            f"a row without {next(name for name, text in row.items() if text is None)}"
-        )
-    return Target(
-        int(row["nodes"]),
-        float(row["density"]),
-        int(row["seed"]),
-        row["graph"],
-        int(row["cost"]),
-        {"yes": True, "no": False}[row["proven"]],
-        row["method"],
-        row["date"],
-        int(row["published"]) if row["published"] else None,
-        row["solution"],
-    )

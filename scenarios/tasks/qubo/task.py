@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Interval, doc
 
+from rig import typed
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext, Searcher
 from rig.model.catalogue import Entry
@@ -21,6 +22,7 @@ from rig.results import labels
 from rig.settings.declare import Count, Number, PathText, Ratio
 from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.facts import WorkloadFacts
 from scenarios.tasks.qubo.graph import NODES_MAX, Workload
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
@@ -212,32 +214,32 @@ class QuboTask:
             "sign is the other one",
             "tuning_rule": tuning.RULE,
             "program_parameters": [dict(table) for table in self._settings.parameters],
-            "workloads": [self._about(index) for index in range(len(self))],
+            "workloads": [typed.to_json(self._about(index)) for index in range(len(self))],
         }
 
-    def _about(self, index: int) -> dict[str, Any]:
+    def _about(self, index: int) -> WorkloadFacts:
         workload = self._workloads[index]
         own = self._official[index]
         best = self._best[index]
         count = self._edges[index]
-        return {
-            "name": self.workload(index),
-            "nodes": workload.nodes,
-            "density": workload.density,
-            "seed": workload.seed,
-            "edges": count,
-            "graph_sha256": self._graphs.of(workload).sha256 if best is None else best.graph,
-            "official": None if own is None else own[0],
-            "official_source": "" if own is None else own[1],
-            "best_known": self.best_known(index),
-            "proven": best is not None and best.proven,
-            "best_known_method": "" if best is None else best.method,
-            "best_known_date": "" if best is None else best.date,
-            "parameters": {
+        return WorkloadFacts(
+            name=self.workload(index),
+            nodes=workload.nodes,
+            density=workload.density,
+            seed=workload.seed,
+            edges=count,
+            graph_sha256=self._graphs.of(workload).sha256 if best is None else best.graph,
+            official=None if own is None else own[0],
+            official_source="" if own is None else own[1],
+            best_known=self.best_known(index),
+            proven=best is not None and best.proven,
+            best_known_method="" if best is None else best.method,
+            best_known_date="" if best is None else best.date,
+            parameters={
                 **PARAMETERS.get(self._context.state.program or "", {}),
                 **tuning.values(self._rules, workload.nodes, count),
             },
-        }
+        )
 
     def _meaning(self) -> str:
         table = self._settings.targets or "the shipped table"

@@ -130,8 +130,8 @@ def test_the_provenance_says_what_each_workload_gets() -> None:
         QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), table
     ).provenance()
     assert [row["parameters"] for row in about["workloads"]] == [
-        {"sweeps": 10, "beta_range": (0.5, 8.0)},
-        {"sweeps": 20, "beta_range": (0.5, 8.0)},
+        {"sweeps": 10, "beta_range": [0.5, 8.0]},
+        {"sweeps": 20, "beta_range": [0.5, 8.0]},
     ]
     assert about["program_parameters"] == [dict(table) for table in tables]
 
