@@ -12,15 +12,17 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
+from rig.network import graph
 from rig.settings.declare import Number, Or, PathText
 from sut_backends.workers.environments import interpreter_of
+from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import Interpreter, SlotCount, StartLimit
@@ -103,6 +105,16 @@ class XyloSut:
     def pace(settings: Settings) -> Pace:
         """Return that there is no line, and that only the simulator knows what a query takes."""
         return Pace(wired=False)
+
+    @staticmethod
+    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+        """Return how Rockpool's mapper and quantiser put a network on the chip."""
+        place = Place(
+            interpreter_of("xylo", settings.interpreter, BenchContext()), start_s=settings.start_s
+        )
+        require_mappable(graph.network(graph.read(model)), settings.chip, dt_s)
+        wanted = {"chip": settings.chip, "quantizer": settings.quantizer}
+        return mapped("sut_backends.xylo.runner", place, model, dt_s, wanted)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import nir
@@ -30,17 +30,19 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One of the chips: its name in Rockpool, and how many neurons it has."""
+    """One of the chips: how many neurons it has, and how many of the hidden ones can hear the
+    inputs, or be heard by the outputs.
+    """
 
     title: str
-    module: str
     hidden: int
     outputs: int
+    expansion: int
 
 
 CHIPS: Final = {
-    "audio2": Chip("Xylo Audio 2", "syns61201", 1000, 8),
-    "audio3": Chip("Xylo Audio 3", "syns65302", 992, 32),
+    "audio2": Chip("Xylo Audio 2", 1000, 8, 1000),
+    "audio3": Chip("Xylo Audio 3", 992, 32, 128),
 }
 
 
@@ -56,9 +58,11 @@ class Unmappable:
         return f"{self.node}: {self.limit}; fits: {self.fits}"
 
 
-def require_mappable(network: Network, chip: str) -> None:
-    """Raise DataError where a chip cannot hold a network."""
-    found = list(findings(network, chip))
+def require_mappable(network: Network, chip: str, dt_s: float | None = None) -> None:
+    """Raise DataError where a chip cannot hold a network; `dt_s` is the time step where the file
+    states none.
+    """
+    found = list(findings(replace(network, dt_s=dt_s or network.dt_s), chip))
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise DataError(
@@ -198,6 +202,8 @@ def _of_layers(network: Network, places: dict[str, Place], chip: Chip) -> Iterat
             f"{math.prod(largest.shape_out)} of {count} hidden neurons",
             f"up to {chip.hidden} in all hidden layers",
         )
+    if chip.expansion < chip.hidden:
+        yield from _of_expansion(network, places, hidden, outputs, chip)
     for place in outputs:
         if (count := math.prod(place.shape_out)) > chip.outputs:
             yield Unmappable(place.name, f"{count} output neurons", f"up to {chip.outputs}")
@@ -209,6 +215,29 @@ def _of_layers(network: Network, places: dict[str, Place], chip: Chip) -> Iterat
                 place.name,
                 f"output neurons that feed {', '.join(sorted(set(behind) - set(network.outputs)))}",
                 "outputs that feed no weights; another hidden layer in their place",
+            )
+
+
+def _of_expansion(
+    network: Network,
+    places: dict[str, Place],
+    hidden: list[Place],
+    outputs: list[Place],
+    chip: Chip,
+) -> Iterator[Unmappable]:
+    """Rockpool cuts off what is too many, with a warning, and on a board only."""
+
+    def fed_by(place: Place, sources: set[str]) -> bool:
+        return any(sources & set(places[name].sources) for name in place.sources)
+
+    hearing = [place for place in hidden if fed_by(place, set(network.inputs))]
+    heard = [place for place in hidden if any(fed_by(one, {place.name}) for one in outputs)]
+    for found, what in ((hearing, "that hear the inputs"), (heard, "that the outputs hear")):
+        if (count := sum(math.prod(place.shape_out) for place in found)) > chip.expansion:
+            yield Unmappable(
+                found[-1].name,
+                f"{count} neurons {what}",
+                f"up to {chip.expansion}; another hidden layer between takes more",
             )
 
 

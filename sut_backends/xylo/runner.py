@@ -17,6 +17,7 @@ import json
 import sys
 import types
 import warnings
+from pathlib import Path
 from typing import Any
 
 #: What each chip is called in Rockpool, and how many hidden and output neurons it has.
@@ -25,6 +26,8 @@ CHANNELS = 16
 SPIKES_IN_MAX = 15
 WEIGHT_MAX = 127
 THRESHOLD_MAX = 32_767
+#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a step.
+_RULE = {"reset": "subtract", "above": False, "gains": "unit", "start": "zero", "spikes_max": 31}
 _PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstruct")
 
 
@@ -127,9 +130,11 @@ def specification(job: dict[str, Any], chip: str) -> dict[str, Any]:
         "quantizer": method,
         "dt_s": dt_s,
         "lag_steps": lag,
-        "rule": "a spike at the threshold, subtracting it; up to 31 a step of a hidden neuron, 1 "
-        "of an output; a layer's spikes reach the next one step later",
+        "lag": "a layer's spikes reach the next one step later; taken off the output",
+        "not_as_tried": not_as_tried(),
     }
+    if differs := rule_differs(job):
+        about["rule differs"] = differs
     return {"numbers": numbers, "dt_s": dt_s, "lag": lag, "outputs": outputs, "about": about}
 
 
@@ -239,6 +244,29 @@ def layers(graph: Any) -> int:
     return max((longest(name, {name}) for name in starts), default=0)
 
 
+def rule_differs(job: dict[str, Any]) -> str:
+    """Return in what the chips' rule is another than the file's; empty where it is the same."""
+    import numpy as np
+
+    if not job.get("plain"):
+        return ""
+    with np.load(job["plain"], allow_pickle=False) as plain:
+        stated = json.loads(str(plain["network"]))["conventions"]
+    names = {"above": "a spike above the threshold and not at it"}
+    return "; ".join(
+        f"{names.get(name, name)}: {stated[name]} in the file, {held} on the chip"
+        for name, held in _RULE.items()
+        if stated[name] != held
+    )
+
+
+def map_network(job: dict[str, Any]) -> dict[str, Any]:
+    """Return how a chip holds a network, and run nothing."""
+    stand_in_for_samna()
+    about: dict[str, Any] = specification(job, job["settings"].get("chip", "audio2"))["about"]
+    return about
+
+
 def mapping(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return what the chip holds of the network, and what was lost on the way."""
     import numpy as np
@@ -284,6 +312,18 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found | {"samna": "stand-in"}
+
+
+def not_as_tried() -> list[str]:
+    """Return the packages of another version than the pinned one, with which this was tried."""
+    found = versions()
+    differ = []
+    for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
+        name, _, pinned = line.partition("==")
+        there = found.get(name, pinned).partition("+")[0]
+        if pinned and there != pinned:
+            differ.append(f"{name} {there}, tried with {pinned}")
+    return differ
 
 
 def stand_in_for_samna() -> None:

@@ -74,7 +74,7 @@ def test_what_fits_is_let_through() -> None:
         for network in (shipped, *vectors):
             limits.require_mappable(network, chip)
     assert found(chain(16, 1000, 8)) == {}
-    assert found(chain(16, 992, 32), "audio3") == {}
+    assert found(chain(16, 128, 32), "audio3") == {}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,13 @@ def test_what_fits_is_let_through() -> None:
         (chain(inputs=17), "audio2", "in", "17 input channels; fits: up to 16"),
         (chain(hidden=1001), "audio2", "hidden", "up to 1000 in all hidden layers"),
         (chain(hidden=993), "audio3", "hidden", "993 of 993 hidden neurons; fits: up to 992"),
+        (
+            chain(hidden=129),
+            "audio3",
+            "hidden",
+            "129 neurons that hear the inputs; fits: up to 128",
+        ),
+        (chain(hidden=129), "audio3", "hidden", "129 neurons that the outputs hear"),
         (chain(outputs=9), "audio2", "last", "9 output neurons; fits: up to 8"),
         (chain(outputs=33), "audio3", "last", "33 output neurons; fits: up to 32"),
         (
