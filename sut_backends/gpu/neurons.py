@@ -3,7 +3,7 @@
 or in whole numbers as the file's shifts say.
 
 Written for the worker: numpy and torch alone. The equations are those of docs/MODELS.md and
-docs/ASC.md section 2.
+docs/ASC.md section 2. Parameters are on the device once; `begin` makes the states of a run.
 """
 
 from __future__ import annotations
@@ -42,15 +42,13 @@ class FloatNeurons:
     spikes, or the membrane of neurons that do not spike.
     """
 
-    def __init__(
-        self, board: Board, node: PlainNode, how: Mapping[str, Any], dt_s: float, batch: int
-    ) -> None:
-        self._torch = board.torch
+    def __init__(self, board: Board, node: PlainNode, how: Mapping[str, Any], dt_s: float) -> None:
+        self._board = board
+        self._shape = node.shape_in
         self._how = how
-        kind = node.type
-        self._spiking = kind in SPIKING
-        self._cuba = kind.startswith("Cuba")
-        self._leaky = kind not in ("I", "IF")
+        self._spiking = node.type in SPIKING
+        self._cuba = node.type.startswith("Cuba")
+        self._leaky = node.type not in ("I", "IF")
         self._unit = how["gains"] == "unit"
         parameters = node.parameters
 
@@ -66,6 +64,7 @@ class FloatNeurons:
         self._leak = number("v_leak", 0.0)
         tau = "tau_mem" if "tau_mem" in parameters else "tau"
         self._share = share(tau) if tau in parameters else board.tensor(dt_s)
+        self._kept = 1.0 - self._share
         if self._cuba:
             self._share_synaptic = share("tau_syn")
             self._weight_in = board.tensor(1.0) if self._unit else number("w_in", 1.0)
@@ -75,10 +74,23 @@ class FloatNeurons:
             several = how["reset"] == "subtract" and how["spikes_max"] > 1
             stated = node.metadata.get("spikes_max") or how["spikes_max"]
             self._spikes_max = float(stated) if several else 1.0
-        shape = (batch, *node.shape_in)
-        begin = self._leak if how["start"] == "leak" and self._leaky else board.tensor(0.0)
-        self.membrane = begin.expand(shape).clone()
+
+    def begin(self, batch: int) -> None:
+        """Come to rest."""
+        board = self._board
+        shape = (batch, *self._shape)
         self._synaptic = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
+        self.membrane = self._synaptic
+        if self._how["start"] == "leak" and self._leaky:
+            self.membrane = self._leak.expand(shape)
+
+    def before(self, values: Any) -> Any:
+        """Return inputs as `step` takes them."""
+        return values
+
+    def behind(self, values: Any) -> Any:
+        """Return what `step` gave as other nodes take it."""
+        return values
 
     def step(self, values: Any) -> Any:
         """Go on by one time step."""
@@ -88,8 +100,7 @@ class FloatNeurons:
                 drive if self._unit else self._share * self._gain * drive
             )
         elif self._unit:
-            kept = self.membrane * (1.0 - self._share)
-            self.membrane = kept + self._share * self._leak + drive
+            self.membrane = self.membrane * self._kept + self._share * self._leak + drive
         else:
             self.membrane = self.membrane + self._share * (
                 self._leak + self._gain * drive - self.membrane
@@ -111,7 +122,7 @@ class FloatNeurons:
         fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
         spikes = fires.to(self.membrane.dtype)
         if self._how["reset"] == "value":
-            self.membrane = self._torch.where(fires, self._reset, self.membrane)
+            self.membrane = self._board.torch.where(fires, self._reset, self.membrane)
         else:
             self.membrane = self.membrane - spikes * self._threshold
         return spikes
@@ -131,33 +142,47 @@ class IntegerNeurons:
     `dash_mem` that the file states, each spike takes a threshold off.
     """
 
-    def __init__(self, board: Board, node: PlainNode, batch: int) -> None:
+    def __init__(self, board: Board, node: PlainNode) -> None:
         self._board = board
+        self._shape = node.shape_in
         about = node.metadata
         self._dash_synaptic = board.whole(about["dash_syn"])
         self._dash_membrane = board.whole(about["dash_mem"])
         self._threshold = board.whole(node.parameters["v_threshold"])
         self._spikes_max = int(about["spikes_max"])
-        shape = (batch, *node.shape_in)
-        self.membrane = board.torch.zeros(shape, dtype=board.torch.int32, device=board.device)
-        self._synaptic = self.membrane.clone()
 
-    def step(self, values: Any) -> Any:
+    def begin(self, batch: int) -> None:
+        """Come to rest."""
+        torch = self._board.torch
+        shape = (batch, *self._shape)
+        self._synaptic = torch.zeros(shape, dtype=torch.int32, device=self._board.device)
+        self.membrane = self._synaptic
+
+    def before(self, values: Any) -> Any:
+        """Return inputs as `step` takes them: whole numbers."""
+        return values.to(self._board.torch.int32)
+
+    def behind(self, values: Any) -> Any:
+        """Return what `step` gave as other nodes take it."""
+        return values.to(self._board.dtype)
+
+    def step(self, drive: Any) -> Any:
         """Go on by one time step."""
-        drive = values.to(self._board.torch.int32)
         synaptic = _saturated(self._synaptic + drive)
         self._synaptic = synaptic - self._decay(synaptic, self._dash_synaptic)
         change = self._synaptic - self._decay(self.membrane, self._dash_membrane)
         membrane = _saturated(self.membrane + _saturated(change))
-        times = membrane.clamp(min=0).floor_divide(self._threshold)
-        spikes = times.clamp(max=self._spikes_max)
+        times = membrane.floor_divide(self._threshold)
+        spikes = times.clamp(0, self._spikes_max)
         self.membrane = membrane - spikes * self._threshold
-        return spikes.to(self._board.dtype)
+        return spikes
 
     def _decay(self, state: Any, dash: Any) -> Any:
-        """Return what a state loses in a step: its shift, but at least 1 towards zero."""
-        loss = state >> dash
-        return self._board.torch.where((loss == 0) & (state > 0), 1, loss)
+        """Return what a state loses in a step: its shift, but at least 1 of what is above 0.
+
+        The shift of a state below 0 is not below the state, so that the maximum is the shift.
+        """
+        return self._board.torch.maximum(state >> dash, state.clamp(max=1))
 
 
 def _saturated(state: Any) -> Any:

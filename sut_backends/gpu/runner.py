@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from sut_backends.gpu.fitness import input_max, sound, states_integers, unscaled
-from sut_backends.gpu.neurons import KINDS, Board, FloatNeurons, IntegerNeurons
-from sut_backends.gpu.stages import has_state, stage
-from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode, read
+from sut_backends.gpu.layers import Layers
+from sut_backends.gpu.neurons import Board
+from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 _CHECKED = (8, 50)
 
@@ -47,6 +47,7 @@ def open_board(device: str, dtype: str, threads: int) -> Board:
                 f"no device {device}: torch {torch.__version__}{built}, sees {count} of CUDA; "
                 'device = "cpu" runs on the processor'
             )
+        torch.cuda.set_device(wanted)
     # Without these a product or a convolution keeps 10 bits of a float32.
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -65,8 +66,11 @@ class TorchRunner:
         self._integer = stated if arithmetic == "stated" else arithmetic == "integer"
         self._network = unscaled(network) if self._integer else network
         self._input_max = input_max(self._network) if self._integer else float("inf")
-        self._nodes = {node.name: node for node in self._network.nodes}
+        entry = self._network.inputs[0]
+        self._shape = next(one.shape_out for one in self._network.nodes if one.name == entry)
         self._board = board
+        self._layers = Layers(board, self._network, self._integer)
+        self._recorded: dict[tuple[int, ...], Any] = {}
         self.about: dict[str, Any] = {
             "torch": board.torch.__version__,
             "device": str(board.device),
@@ -75,6 +79,9 @@ class TorchRunner:
             else str(board.dtype).removeprefix("torch."),
             "timed": "copy of the spikes to the device, the steps, a synchronise of the device, "
             "copy of the outputs back",
+            "kernels": "recorded once for each number of samples, and replayed"
+            if board.device.type == "cuda"
+            else "started one by one",
             **_of_device(board),
         }
         if not self._integer and board.dtype == board.torch.float32:
@@ -91,7 +98,7 @@ class TorchRunner:
         torch = self._board.torch
         given = self._given(samples)
         try:
-            values, membranes = self._stepped(self._board.tensor(given))
+            values, membranes = self._stepped(given)
             self.synchronise()
             found = values.cpu().numpy()
             last = None if membranes is None else membranes.cpu().numpy()
@@ -112,12 +119,13 @@ class TorchRunner:
 
     def close(self) -> None:
         """Give the device's memory back."""
+        self._recorded.clear()
         if self._board.device.type == "cuda":
             self._board.torch.cuda.empty_cache()
 
     def _given(self, samples: Sequence[Any]) -> Any:
         """Return samples as one array (batch, steps, *shape); raises ValueError."""
-        shape = self._nodes[self._network.inputs[0]].shape_out
+        shape = self._shape
         rows = [np.asarray(sample) for sample in samples]
         if len({row.shape for row in rows}) != 1 or rows[0][:1].size != np.prod(shape):
             wrong = ", ".join(map(str, sorted({row.shape for row in rows})))
@@ -130,105 +138,51 @@ class TorchRunner:
         return given
 
     def _stepped(self, given: Any) -> tuple[Any, Any]:
-        """Return the output's values (batch, steps, outputs) and the last membranes (batch,
-        outputs), on the device.
+        """Return the output's values and the last membranes of spikes, on the device.
+
+        On a GPU the kernels of a run are recorded, once for each shape of the spikes, and replayed:
+        started one by one they would take several times as long.
         """
-        batch, steps = given.shape[:2]
-        with self._board.torch.inference_mode():
-            neurons, stages = self._ready(batch)
-            if any(node.late_sources for node in self._network.nodes):
-                values = self._step_by_step(given, stages)
-            else:
-                values = self._node_by_node(given, stages)
-            last = neurons.get(self._last_neurons())
-            membranes = None if last is None else last.membrane.reshape(batch, -1)
-            return values.reshape(batch, steps, -1), membranes
-
-    def _ready(self, batch: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return neurons at rest, and every node's step."""
-        board = self._board
-        how, dt_s = self._network.conventions, self._network.dt_s
-        neurons: dict[str, Any] = {}
-        stages: dict[str, Any] = {}
-        for node in self._network.nodes:
-            if node.type in KINDS:
-                neurons[node.name] = (
-                    IntegerNeurons(board, node, batch)
-                    if self._integer
-                    else FloatNeurons(board, node, how, dt_s, batch)
-                )
-                stages[node.name] = neurons[node.name].step
-            else:
-                stages[node.name] = stage(board, node, dt_s, batch)
-        return neurons, stages
-
-    def _node_by_node(self, given: Any, stages: Mapping[str, Any]) -> Any:
-        """Take a node through all steps before the next one begins; nodes without a state take all
-        steps at once.
-        """
-        batch, steps = given.shape[:2]
-        left: dict[str, Any] = {}
-        for node in self._network.nodes:
-            own = stages[node.name]
-            entered = _sum([left[name] for name in node.sources]) if node.sources else given
-            if has_state(node):
-                rows = [own(entered[:, step]) for step in range(steps)]
-                left[node.name] = self._board.torch.stack(rows, dim=1)
-            else:
-                values = own(entered.reshape(batch * steps, *node.shape_in))
-                left[node.name] = values.reshape(batch, steps, *node.shape_out)
-        return left[self._network.outputs[0]]
-
-    def _step_by_step(self, given: Any, stages: Mapping[str, Any]) -> Any:
-        """Take every node through a step before the next one begins, as cycles need it."""
-        batch, steps = given.shape[:2]
-        zero = self._board.tensor(0.0)
-        now = {node.name: zero.expand(batch, *node.shape_out) for node in self._network.nodes}
-        rows = []
-        for step in range(steps):
-            before = now
-            now = {}
-            for node in self._network.nodes:
-                parts = [now[name] for name in node.sources]
-                parts += [before[name] for name in node.late_sources]
-                now[node.name] = stages[node.name](_sum(parts) if parts else given[:, step])
-            rows.append(now[self._network.outputs[0]])
-        return self._board.torch.stack(rows, dim=1)
-
-    def _last_neurons(self) -> str:
-        """Return the neurons whose values leave the network unchanged; empty where something else
-        stands before the output.
-        """
-        node: PlainNode = self._nodes[self._network.outputs[0]]
-        while node.type in ("Output", "Flatten") and len(node.sources) == 1:
-            node = self._nodes[node.sources[0]]
-        return node.name if node.type in KINDS else ""
+        if self._board.device.type != "cuda":
+            return self._layers.run(self._board.tensor(given))
+        if given.shape not in self._recorded:
+            self._recorded[given.shape] = _recorded(self._board, self._layers, given.shape)
+        spikes, replay, values, membranes = self._recorded[given.shape]
+        spikes.copy_(self._board.torch.as_tensor(given, dtype=self._board.dtype))
+        replay()
+        return values, membranes
 
     def _difference(self) -> dict[str, Any]:
         """Return how far the outputs of float32 lie from those of float64 on random spikes."""
-        shape = self._nodes[self._network.inputs[0]].shape_out
+        shape = self._shape
         spikes = (np.random.default_rng(1).random((*_CHECKED, *shape)) < 0.3).astype(np.float64)
         board = self._board
-        coarse, _ = self._stepped(board.tensor(spikes))
-        self._board = replace(board, dtype=board.torch.float64)
-        try:
-            fine, _ = self._stepped(self._board.tensor(spikes))
-        finally:
-            self._board = board
+        coarse, _ = self._layers.run(board.tensor(spikes))
+        wide = replace(board, dtype=board.torch.float64)
+        fine, _ = Layers(wide, self._network, integer=False).run(wide.tensor(spikes))
         apart = (coarse.double() - fine).abs().cpu().numpy()
         trains, steps = _CHECKED
         return {
             "largest": float(apart.max()),
+            "sum_of_outputs": float(fine.abs().sum()),
             "share_that_differs_by_half_or_more": float((apart >= 0.5).mean()),
             "of": f"the outputs of {trains} random trains of {steps} steps, on this device",
         }
 
 
-def _sum(parts: Sequence[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+def _recorded(board: Board, layers: Layers, shape: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
+    """Record the kernels of a run; return its spikes, what replays it, its values and membranes."""
+    torch = board.torch
+    spikes = torch.zeros(shape, dtype=board.dtype, device=board.device)
+    aside = torch.cuda.Stream(board.device)
+    aside.wait_stream(torch.cuda.current_stream(board.device))
+    with torch.cuda.stream(aside):  # the libraries set themselves up
+        layers.run(spikes)
+    torch.cuda.current_stream(board.device).wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        values, membranes = layers.run(spikes)
+    return spikes, graph.replay, values, membranes
 
 
 def _of_device(board: Board) -> dict[str, Any]:

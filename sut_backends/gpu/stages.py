@@ -22,8 +22,8 @@ def has_state(node: PlainNode) -> bool:
     return node.type in (*KINDS, "Delay")
 
 
-def stage(board: Board, node: PlainNode, dt_s: float, batch: int) -> Stage:
-    """Return what a step of a node that is no neuron does; raises ValueError for one not known."""
+def stage(board: Board, node: PlainNode) -> Stage:
+    """Return what a step of a node without a state does; raises ValueError for one not known."""
     parameters = node.parameters
     match node.type:
         case "Input" | "Output":
@@ -44,9 +44,41 @@ def stage(board: Board, node: PlainNode, dt_s: float, batch: int) -> Stage:
             return _convolution(board, parameters)
         case "SumPool2d" | "AvgPool2d":
             return _pool(board, parameters, node.type == "AvgPool2d")
-        case "Delay":
-            return _delay(board, node, dt_s, batch)
     raise ValueError(f"{node.name} is a {node.type}, which this backend does not know")
+
+
+class Delay:
+    """A delay of whole steps, each value its own."""
+
+    def __init__(self, board: Board, node: PlainNode, dt_s: float) -> None:
+        self._board = board
+        self._shape = node.shape_in
+        delay_s = np.broadcast_to(np.asarray(node.parameters["delay"], np.float64), self._shape)
+        steps = np.rint(delay_s / dt_s).astype(np.int64)
+        self._depth = int(steps.max(initial=0)) + 1
+        self._behind = board.torch.as_tensor(steps, device=board.device)
+
+    def begin(self, batch: int) -> None:
+        """Forget what came in."""
+        board = self._board
+        shape = (self._depth, batch, *self._shape)
+        self._kept = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
+        self._at = 0
+
+    def before(self, values: Any) -> Any:
+        """Return inputs as they are."""
+        return values
+
+    def behind(self, values: Any) -> Any:
+        """Return outputs as they are."""
+        return values
+
+    def step(self, values: Any) -> Any:
+        """Take a step's values, return those of earlier."""
+        self._kept[self._at % self._depth] = values
+        place = (self._at - self._behind) % self._depth
+        self._at += 1
+        return self._kept.gather(0, place.expand(1, *values.shape))[0]
 
 
 def _convolution(board: Board, parameters: Mapping[str, Any]) -> Stage:
@@ -79,27 +111,6 @@ def _pool(board: Board, parameters: Mapping[str, Any], mean: bool) -> Stage:
         return functional.avg_pool2d(padded, sides, stride, divisor_override=over)
 
     return pooled
-
-
-def _delay(board: Board, node: PlainNode, dt_s: float, batch: int) -> Stage:
-    """Return a delay of whole steps, each value its own."""
-    torch = board.torch
-    shape = tuple(node.shape_in)
-    delay_s = np.broadcast_to(np.asarray(node.parameters["delay"], np.float64), shape)
-    steps = np.rint(delay_s / dt_s).astype(np.int64)
-    depth = int(steps.max(initial=0)) + 1
-    kept = torch.zeros((depth, batch, *shape), dtype=board.dtype, device=board.device)
-    behind = torch.as_tensor(steps, device=board.device).expand(1, batch, *shape)
-    at = 0
-
-    def delayed(values: Any) -> Any:
-        nonlocal at
-        kept[at % depth] = values
-        found = kept.gather(0, (at - behind) % depth)[0]
-        at += 1
-        return found
-
-    return delayed
 
 
 def _paddings(parameters: Mapping[str, Any], axes: int) -> list[tuple[int, int]]:

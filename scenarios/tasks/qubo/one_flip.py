@@ -223,4 +223,6 @@ def _torch(device: str) -> Any:
         raise ValueError(f"{error.name} is not installed: pip install 'neurorig[gpu]'") from error
     if torch.device(device).type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"torch {torch.__version__} sees no CUDA device")
+    if torch.device(device).type == "cuda":
+        torch.cuda.set_device(torch.device(device))
     return torch

@@ -112,7 +112,7 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
     names = {line.split("=")[0].split(">")[0] for line in listed.splitlines() if line[0] != "#"}
     assert names == {"numpy", "torch"}
     imported = set()
-    for name in ("runner", "fitness", "neurons", "stages"):
+    for name in ("runner", "layers", "fitness", "neurons", "stages"):
         text = (ROOT / "sut_backends" / "gpu" / f"{name}.py").read_text(encoding="utf-8")
         imported |= {
             line.split()[1].split(".")[0]
