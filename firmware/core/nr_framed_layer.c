@@ -97,6 +97,8 @@ static void on_frame(struct nr_shim *shim)
         nr_send_ack(shim);
     } else if (shim->guarding) {
         nr_guard_frame(shim);
+    } else if (type == NR_GO) {
+        return; /* too late for its guard: what it would start has been done */
     } else if (type == NR_DATA && ahead < NR_WINDOW && nr_upload_fits(shim)) {
         on_data(shim, ahead);
     } else if (ahead == 0) {

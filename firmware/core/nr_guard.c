@@ -27,8 +27,15 @@ void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint
 
 void nr_guard_frame(struct nr_shim *shim)
 {
-    if (nr_frame_type(&shim->frame_rx) != shim->job.type
-        || nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
+    uint8_t type = nr_frame_type(&shim->frame_rx);
+    if (nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
+        return;
+    }
+    if (type == NR_GO) {
+        shim->guard_us = 0; /* the window opens when nothing more has come */
+        return;
+    }
+    if (type != shim->job.type) {
         return;
     }
     if (shim->guard_restarts < NR_GUARD_RESTARTS_MAX) {

@@ -195,8 +195,8 @@ void nr_fetch_output(struct nr_shim *shim, int code);
    and the start of its guard, or ERROR. */
 void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
-/* Deals with a frame that came while the guard runs: only the same job is answered, and starts the
-   guard anew. */
+/* Deals with a frame that came while the guard runs: the same job is answered, and starts the guard
+   anew; a GO of its number ends it. */
 void nr_guard_frame(struct nr_shim *shim);
 
 /* ---- nr_window.c ---- */

@@ -32,6 +32,7 @@ enum nr_message {
     NR_SYNC = 0x22,
     NR_RESULT = 0x23,
     NR_BATCH = 0x24,
+    NR_GO = 0x25,
     NR_STREAM = 0x30,
     NR_TAKE = 0x31,
     NR_OPTIMIZE = 0x40,
@@ -125,7 +126,8 @@ enum nr_caps_flag {
    read. */
 enum nr_caps_more {
     NR_MORE_KNEW = 1,
-    NR_MORE_SIMULATED = 2
+    NR_MORE_SIMULATED = 2,
+    NR_MORE_GO = 4
 };
 
 #endif

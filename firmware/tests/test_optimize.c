@@ -132,12 +132,12 @@ static bool output_is(const uint8_t *output)
 static void caps_say_who_can_search(void)
 {
     start_without_search();
-    CHECK((got.payload[27] & NR_CAP_OPTIMIZE) == 0 && got.payload[got.payload_b - 1] == 0);
+    CHECK((got.payload[27] & NR_CAP_OPTIMIZE) == 0 && got.payload[got.payload_b - 1] == NR_MORE_GO);
     start();
     seq = 9;
     expect_frame(NR_CAPS, request(NR_HELLO, host_hello(payload, 0x125U)));
     CHECK((got.payload[27] & NR_CAP_OPTIMIZE) != 0 && (got.payload[27] & NR_CAP_BATCH) == 0);
-    CHECK(got.payload[got.payload_b - 1] == NR_MORE_KNEW);
+    CHECK(got.payload[got.payload_b - 1] == (NR_MORE_KNEW | NR_MORE_GO));
 }
 
 static void a_search_is_told_what_was_asked_from_its_first_mark_on(void)

@@ -188,7 +188,7 @@ static void caps_state_the_device(void)
         CHECK(at[0] == strlen(strings[i]) && memcmp(at + 1, strings[i], at[0]) == 0);
         at += 1 + at[0];
     }
-    CHECK(at + 1 == got.payload + got.payload_b && at[0] == 0); /* no search, so nothing more */
+    CHECK(at + 1 == got.payload + got.payload_b && at[0] == NR_MORE_GO); /* no search */
 }
 
 static void long_names_are_cut_and_caps_stays_within_256_bytes(void)
@@ -888,6 +888,28 @@ static void the_same_request_in_the_guard_is_acknowledged_and_starts_it_anew(voi
     CHECK(fake.infers == 1 && fake.edges[0].tick >= last + GUARD_US);
 }
 
+static void a_go_opens_the_window_at_once(void)
+{
+    uint8_t own;
+    uint64_t from;
+    start();
+    load_slot(0, 100);
+    own = send_run(1);
+    from = fake.tick;
+    send(NR_GO, (uint8_t)(own + 1), 0); /* of another number */
+    fake_run_us(&fake, POLL_US);
+    CHECK(fake.edge_count == 0);
+    send(NR_GO, own, 0);
+    poll_device();
+    expect_done(own, 0, 3, 16);
+    CHECK(fake.infers == 1 && fake.edges[0].tick < from + GUARD_US - POLL_US);
+    send(NR_GO, own, 0); /* too late */
+    expect_nothing();
+    own = request(NR_PING, 0);
+    expect_frame(NR_PONG, own);
+    CHECK(fake.infers == 1);
+}
+
 static void other_requests_in_the_guard_are_dropped(void)
 {
     uint8_t own;
@@ -1233,6 +1255,7 @@ int main(void)
     RUN(a_sync_burst_has_its_pattern);
     RUN(a_burst_of_period_zero_is_as_fast_as_it_gets);
     RUN(the_same_request_in_the_guard_is_acknowledged_and_starts_it_anew);
+    RUN(a_go_opens_the_window_at_once);
     RUN(other_requests_in_the_guard_are_dropped);
     RUN(a_new_session_in_the_guard_cancels_the_window);
     RUN(a_frame_under_way_at_the_end_of_the_guard_is_awaited);

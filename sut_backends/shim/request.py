@@ -16,17 +16,21 @@ REPEATS_MAX = 12
 # how often DONE is asked for with no sound in return before the window is taken as still
 # open
 CALLS_MAX = 5
+#: A GO is sent within this share of the guard, which begins behind the request's way to the DUT:
+#: the rest is for the GO's own way and for a host that stood still.
+_GO_SHARE = 0.5
 _FRAME_B = 10  # delimiters, type, seq, crc32, COBS
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A window in which the DUT says nothing: it opens `guard_s` after the ACK and should be over
-    `limit_s` later.
+    """A window in which the DUT says nothing: it opens `guard_s` after the ACK, or at a GO where
+    the DUT `takes_go`, and should be over `limit_s` later.
     """
 
     guard_s: float
     limit_s: float
+    takes_go: bool = False
 
 
 class Request:
@@ -56,6 +60,8 @@ class Request:
         self.acknowledged = False
         self.repeats = 0
         self._code = encode(frame)
+        self._go = encode(Frame(MessageKind.GO, frame.seq)) if silence and silence.takes_go else b""
+        self._go_before_s = float("-inf")  # until when a GO may be sent
         self._timeouts = timeouts
         self._repeats_max = messages.GUARD_RESTARTS_MAX if silence else repeats_max
         self._due = True  # to be sent at the next occasion
@@ -89,7 +95,7 @@ class Request:
     @property
     def wake_s(self) -> float:
         """Return when `expire` is to be called."""
-        if self._due:
+        if self._due or self._go_before_s > self._sent_s:
             return self._sent_s
         if self.acknowledged and not self._calls:
             noise_s = self._limit_s if self._noise_s is None else self._noise_s + self._rto_s
@@ -100,6 +106,8 @@ class Request:
 
     def outgoing(self, now_s: float) -> bytes:
         """Return what is to be sent now."""
+        if self._go_before_s > self._sent_s:
+            return self._go_once(now_s)
         if not self._due or self.finished:
             return b""
         self._due = False
@@ -158,6 +166,20 @@ class Request:
         self._noise_s = None
         self._open_s = self._sent_s + silence.guard_s
         self._limit_s = now_s + silence.guard_s + silence.limit_s
+        # After a repeated request a second ACK may be under way, and would be taken for noise of
+        # the window: then the guard passes as ever.
+        if self._go and self._sent == 1:
+            self._go_before_s = self._sent_s + silence.guard_s * _GO_SHARE
+
+    def _go_once(self, now_s: float) -> bytes:
+        """Return the GO that opens the window, nothing where it could come when the guard is over:
+        it would disturb the window.
+        """
+        in_time = now_s < self._go_before_s and not self.finished
+        self._go_before_s = float("-inf")
+        if in_time:
+            self._open_s = now_s
+        return self._go if in_time else b""
 
     @property
     def _pause_s(self) -> float:

@@ -32,8 +32,8 @@ _SYMBOLS_FRAMED = 1.02
 _SYMBOLS_TEXT = 2.3
 #: A short request and its answer take about so long.
 _REQUEST_S = 2e-3
-#: The firmware and its line are silent for so long around what is measured.
-_SILENT_S = 0.04
+#: So long passes around what is measured where the firmware knows GO, 40 ms where it does not.
+_SILENT_S = 0.005
 #: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
 

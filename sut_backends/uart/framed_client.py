@@ -23,6 +23,7 @@ from sut_backends.shim.messages import (
     DoneMessage,
     Flag,
     MessageKind,
+    More,
     ReportMessage,
     TakenMessage,
 )
@@ -30,6 +31,8 @@ from sut_backends.shim.request import Silence
 from sut_backends.uart.exchange import Exchange
 
 _WINDOW_REQUEST_B = 64  # RUN, IDLE or SYNC and its ACK on the line
+#: A guard that a GO ends. It passes when that GO is lost; half is for a host that stood still.
+_GUARD_WITH_GO_S = 0.25
 _PINGS = 4  # enough for the deviation of the round trip to settle
 _BAUD_ATTEMPTS = 2  # a lost STATUS costs one
 _BAUD_PINGS = 5
@@ -305,12 +308,16 @@ class FramedClient:
 
     @property
     def _guard_us(self) -> int:
-        return math.ceil(self.guard_s * _US_PER_S)
+        """Return the guard of a window: where a GO ends it, it only passes when that is lost, and
+        is long enough for a host that stood still meanwhile.
+        """
+        guard_s = max(self.guard_s, _GUARD_WITH_GO_S if More.GO in self.caps.more else 0.0)
+        return math.ceil(guard_s * _US_PER_S)
 
     def _window(
         self, kind: MessageKind, payload: bytes, guard_us: int, limit_s: float
     ) -> DoneMessage:
-        silence = Silence(guard_us / _US_PER_S, limit_s)
+        silence = Silence(guard_us / _US_PER_S, limit_s, More.GO in self.caps.more)
         done = _read(
             DoneMessage, self._exchange.ask(kind, payload, expect=MessageKind.DONE, silence=silence)
         )

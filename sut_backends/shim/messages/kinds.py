@@ -35,6 +35,7 @@ class MessageKind(IntEnum):
     SYNC = 0x22
     RESULT = 0x23
     BATCH = 0x24
+    GO = 0x25
     STREAM = 0x30
     TAKE = 0x31
     OPTIMIZE = 0x40
@@ -69,6 +70,7 @@ class More(IntFlag):
 
     KNEW = 1
     SIMULATED = 2
+    GO = 4
 
 
 class StreamState(IntEnum):

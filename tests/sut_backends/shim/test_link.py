@@ -26,7 +26,7 @@ from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.link import ShimLink
-from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind
+from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind, More
 from sut_backends.shim.messages.answers import MARK
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
@@ -59,7 +59,9 @@ LATENCY_S = 0.0005
 class FakeDut:
     """The rules of section 3 and just enough of section 4; time is passed in."""
 
-    def __init__(self, window_s: float = 0.01) -> None:
+    def __init__(self, window_s: float = 0.01, *, takes_go: bool = False) -> None:
+        self.takes_go = takes_go
+        self.goes = 0
         self.decoder = FrameDecoder(CAPS.max_payload_b)
         self.window_s = window_s
         self.slots: dict[int, bytes] = {}
@@ -130,6 +132,8 @@ class FakeDut:
             return [self._hello(frame)]
         if self.guard:
             return self._guarded(frame, now_s)
+        if frame.kind == MessageKind.GO:
+            return []
         if frame.kind == MessageKind.DATA and ahead < CAPS.window and self.upload:
             return [self._data(frame)]
         if ahead == 0:
@@ -155,12 +159,19 @@ class FakeDut:
                 None,
             )
             self.upload = None
-        values = {name: getattr(CAPS, name) for name in CAPS.__slots__} | {"nonce": nonce}
+        values = {name: getattr(CAPS, name) for name in CAPS.__slots__} | {
+            "nonce": nonce,
+            "more": More.GO if self.takes_go else More(0),
+        }
         return Frame(MessageKind.CAPS, frame.seq, CapsMessage(**values).pack())
 
     def _guarded(self, frame: Frame, now_s: float) -> list[Frame]:
         assert self.guard
         if frame.seq != self.guard[1].seq:
+            return []
+        if frame.kind == MessageKind.GO:
+            self.goes += 1
+            self.guard = (now_s, self.guard[1])
             return []
         self.guard = (now_s + messages.RunMessage.unpack(frame.payload).guard_us / 1e6, frame)
         return [self._ack()]
@@ -323,7 +334,7 @@ def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: int) -> None:
-    dut = FakeDut()
+    dut = FakeDut(takes_go=seed % 2 == 0)
     client, _, faulty = connect(dut, LineFaults(0.001, 0.001, 0.001, seed))
     converse(client, dut)
     injected = [faulty.injected[way] for way in ("tx", "rx")]
@@ -332,11 +343,17 @@ def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: in
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.floats(0, 0.03), st.floats(0, 0.03), st.floats(0, 0.03))
+@given(
+    st.integers(0, 2**32),
+    st.floats(0, 0.03),
+    st.floats(0, 0.03),
+    st.floats(0, 0.03),
+    st.booleans(),
+)
 def test_any_faults_end_in_the_right_data_or_a_named_error(
-    seed: int, drop: float, duplicate: float, flip: float
+    seed: int, drop: float, duplicate: float, flip: float, takes_go: bool
 ) -> None:
-    dut = FakeDut()
+    dut = FakeDut(takes_go=takes_go)
     client, line, _ = connect(dut, LineFaults(drop, duplicate, flip, seed))
     try:
         converse(client, dut, 1)
@@ -383,6 +400,66 @@ def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
     assert len(lost) == 1
     assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
     assert client.retransmissions in repeats
+
+
+def lasted_s(dut: FakeDut, lose: tuple[MessageKind, str] | None = None) -> tuple[float, int]:
+    """Run once, with or without one frame lost; return how long that took but for the window, and
+    how many frames were sent again.
+    """
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    if lose:
+        lose_once(line, lambda frame: frame.kind == lose[0], lose[1])
+    before_s = line.now_s
+    done = client.run(0, 1, 50, 1.0)
+    assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
+    return line.now_s - before_s - dut.window_s, client.retransmissions
+
+
+def test_a_go_opens_the_window_at_once() -> None:
+    by_guard_s, _ = lasted_s(FakeDut())
+    by_go_s, repeats = lasted_s(FakeDut(takes_go=True))
+    line_s = 250 * 10 / 115_200 + 6 * LATENCY_S  # every frame of it, and three round trips
+    assert by_go_s < line_s < by_guard_s
+    assert repeats == 0
+
+
+def test_a_lost_go_costs_the_rest_of_the_guard_and_nothing_else() -> None:
+    dut = FakeDut(takes_go=True)
+    took_s, repeats = lasted_s(dut, (MessageKind.GO, "tx"))
+    assert (dut.goes, repeats) == (0, 0)
+    assert 0.25 < took_s < 0.3
+
+
+@pytest.mark.parametrize("lost", [(MessageKind.ACK, "rx"), (MessageKind.RUN, "tx")])
+def test_a_request_that_was_sent_again_waits_for_its_guard(lost: tuple[MessageKind, str]) -> None:
+    dut = FakeDut(takes_go=True)
+    took_s, repeats = lasted_s(dut, lost)
+    assert (dut.goes, repeats) == (0, 1)
+    assert took_s > 0.25
+
+
+def test_no_go_is_sent_when_it_could_come_into_the_window() -> None:
+    """The host stood still behind the ACK for more than half of the guard."""
+    dut = FakeDut(takes_go=True)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    read = line.read
+    stood: list[bytes] = []
+
+    def stand_still(timeout_s: float) -> bytes:
+        block = read(timeout_s)
+        if block and not stood:
+            stood.append(block)
+            line.now_s += 0.13
+        return block
+
+    line.read = stand_still  # type: ignore[method-assign]
+    done = client.run(0, 1, 50, 1.0)
+    assert FrameDecoder(256).feed(stood[0])[0].kind == MessageKind.ACK
+    assert (dut.goes, dut.runs, done.rx_in_window_b, client.retransmissions) == (0, 1, 0, 0)
 
 
 def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() -> None:
