@@ -37,7 +37,8 @@ class UnknownBackend(ConfigError):
 class Wanted:
     """What is to be compared: a model, how many samples (0: all), and what a bench file says.
 
-    `bench` may have a table [sut.NAME] for each backend, a monitor for these, a scenario, a task
+    `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]), a
+    monitor for these, a scenario, a task
     and seeds; what it leaves out comes from the example benches. `overrides` are those of
     `rig run --set`. `files` are further settings of the task, such as its inputs.
     """
@@ -110,7 +111,8 @@ def _of_own(name: str, own: dict[str, Any], wanted: Wanted) -> Config | None:
     if wanted.bench is None or name not in own.get("sut", {}):
         return None
     tree: dict[str, Any] = {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
-    tree["sut"] = {name: own["sut"][name]}
+    # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
+    tree["sut"] = {name.partition("-")[0]: own["sut"][name]}
     if not tree.keys() & {"monitor", "rail"}:
         tree["monitor"] = _SIMULATED_MONITOR
     return _parsed(tree, wanted.bench.resolve().parent)

@@ -38,7 +38,7 @@ MODEL = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
 BENCH = """
 [sut.virtual]
 clock_ppm = 60.0
-[sut.cpu]
+[sut.cpu-nir]
 program = "nir"
 [scenario.single_stream]
 idle_s = 0.06
@@ -60,7 +60,7 @@ class Done:
             path.name.rpartition("-")[2]: path for path in (self.folder / "sessions").iterdir()
         }
         assert len(found) == len(list((self.folder / "sessions").iterdir()))
-        return [found[name] for name in ("virtual", "posix", "cpu")]
+        return [found[name] for name in ("virtual", "posix", "nir")]
 
     def file(self, ending: str) -> Path:
         return self.folder / "out" / f"comparison.{ending}"
@@ -71,7 +71,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """The model on three backends; the second of the bench file runs it in floating point."""
     folder = tmp_path_factory.mktemp("backends")
     (folder / "compare.toml").write_text(BENCH)
-    words = ("compare", MODEL, "--suts", "virtual,posix,cpu,uart", "--bench", "compare.toml",
+    words = ("compare", MODEL, "--suts", "virtual,posix,cpu-nir,uart", "--bench", "compare.toml",
              "--samples", "4", "--trials", "1", "--output", "out")  # fmt: skip
     return Done(folder, words, rig(*words, cwd=folder))
 
@@ -92,25 +92,28 @@ def test_each_backend_that_runs_agrees_and_one_that_cannot_says_why(done: Done) 
     assert done.told.returncode == 1, done.told.stdout + done.told.stderr
     rows = lines(done)
     assert [rows[name]["agree_outputs"] for name in ("virtual", "posix")] == ["4", "4"]
-    assert [rows[name]["agree_decisions"] for name in ("virtual", "posix", "cpu")] == ["4"] * 3
+    assert [rows[name]["agree_decisions"] for name in ("virtual", "posix", "cpu-nir")] == ["4"] * 3
     assert rows["uart"]["failure"].startswith("there is no port")
     assert "uart did not run: there is no port" in done.told.stdout
     assert len(done.sessions) == 3
 
 
 def test_a_program_of_another_arithmetic_does_not_agree_in_all(done: Done) -> None:
-    row = lines(done)["cpu"]
+    row = lines(done)["cpu-nir"]
     assert row["rule"] == "program: nir"
     assert int(row["agree_membranes"]) < 4
     assert int(row["agree_outputs"]) < 4
-    assert "cpu: membranes differ by up to" in done.told.stdout
+    assert "cpu-nir: membranes differ by up to" in done.told.stdout
 
 
 def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
     rows = lines(done)
     assert (rows["virtual"]["time_origin"], rows["virtual"]["energy_origin"]) == ("simulated",) * 2
     # The processor is real, its energy is not.
-    assert (rows["cpu"]["time_origin"], rows["cpu"]["energy_origin"]) == ("measured", "simulated")
+    assert (rows["cpu-nir"]["time_origin"], rows["cpu-nir"]["energy_origin"]) == (
+        "measured",
+        "simulated",
+    )
     told = json.loads(done.file("json").read_text())
     assert told["schema"] == forms.SCHEMA
     for row in told["rows"][:3]:
@@ -127,7 +130,7 @@ def test_the_network_s_complexity_stands_beside_its_joules(
     assert counted is not None
     assert (counted.samples, counted.steps, counted.dense) == (4, 125, 400_000)
     assert 0 < counted.effective_acs < counted.effective_macs < counted.dense
-    assert lines(done)["cpu"]["network_dense"] == "400000"
+    assert lines(done)["cpu-nir"]["network_dense"] == "400000"
     assert "effective MACs" in done.told.stdout
     print_results(Terminal(width=200), Session(done.sessions[0]).results)
     assert complexity_text.line(counted) in capsys.readouterr().out
