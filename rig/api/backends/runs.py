@@ -37,9 +37,9 @@ class UnknownBackend(ConfigError):
 class Wanted:
     """What is to be compared: a model, how many samples (0: all), and what a bench file says.
 
-    `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]), a
-    monitor for these, a scenario, a task
-    and seeds; what it leaves out comes from the example benches. `overrides` are those of
+    `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]),
+    monitor and metadata of these, scenario, task and seeds of all; what it leaves out comes from
+    the example benches. `overrides` are those of
     `rig run --set`. `files` are further settings of the task, such as its inputs.
     """
 
@@ -61,35 +61,50 @@ class Planned:
 
 
 def plan(name: str, wanted: Wanted) -> Planned:
-    """Return the bench of a backend; raises ConfigError where there is none of this name.
+    """Return the bench of a backend; raises UnknownBackend where there is none of this name, and
+    ConfigError where a bench is wrong.
 
     `name` is that of a table [sut.NAME] in the bench file, else a bench file of its own, else an
     example bench, else a kind of backend, as its example bench with simulated energy has it, else
     the beginning of an example bench's name, before "-" and the task.
     """
     own = _tables(wanted.bench)
-    resolved = _of_own(name, own, wanted) or _of_file(name) or _of_example(name, wanted)
+    mine = own.get("sut", {}).get(name)
+    # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
+    kind = name.partition("-")[0] if mine is not None else name
+    base = _of_file(name) if name.endswith(".toml") else _of_example(kind, wanted)
+    tree = tomllib.loads(base.toml())
+    if mine is not None:
+        tree["sut"] = {kind: mine}
+        if own.keys() & {"monitor", "rail"}:
+            tree = {key: tree[key] for key in tree if key not in ("monitor", "rail")}
+        tree |= {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
     task_kind, task = _task(own, wanted)
-    scenario_kind, scenario = next(iter((own.get("scenario") or _SCENARIO).items()))
-    tree = tomllib.loads(resolved.toml())
+    tree["task"] = {task_kind: task}
+    if scenario := own.get("scenario"):
+        tree["scenario"] = scenario
+    elif tree["scenario"].keys() != _SCENARIO.keys():
+        tree["scenario"] = _SCENARIO
     tree["bench"] = {
         **tree["bench"],
         **own.get("bench", {}),
         "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
         "trials": wanted.trials,
     }
-    tree["scenario"] = {scenario_kind: scenario}
-    tree["task"] = {task_kind: task}
     tree["claim"] = {}
-    return Planned(Path(name).stem, _resolved(tree, wanted), wanted.trials)
+    folder = wanted.bench.resolve().parent if wanted.bench else Path.cwd()
+    resolved = config.parsed(tomli_w.dumps(tree), folder)
+    return Planned(Path(name).stem, _overridden(resolved, wanted.overrides), wanted.trials)
 
 
-def _resolved(tree: dict[str, Any], wanted: Wanted) -> str:
+def _overridden(resolved: Config, overrides: Sequence[str]) -> str:
     """Return the whole text with all defaults, and with what the command line says."""
+    if not overrides:
+        return resolved.toml()
     with tempfile.TemporaryDirectory(prefix="neurorig-compare-") as folder:
         path = Path(folder) / BENCH
-        path.write_text(tomli_w.dumps(tree), encoding="utf-8")
-        return config.load(path, wanted.overrides).toml()
+        path.write_text(resolved.toml(), encoding="utf-8")
+        return config.load(path, overrides).toml()
 
 
 def _tables(bench: Path | None) -> dict[str, Any]:
@@ -106,20 +121,8 @@ def _tables(bench: Path | None) -> dict[str, Any]:
         ) from error
 
 
-def _of_own(name: str, own: dict[str, Any], wanted: Wanted) -> Config | None:
-    """Return the bench of a backend that the bench file names, with its monitor."""
-    if wanted.bench is None or name not in own.get("sut", {}):
-        return None
-    tree: dict[str, Any] = {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
-    # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
-    tree["sut"] = {name.partition("-")[0]: own["sut"][name]}
-    if not tree.keys() & {"monitor", "rail"}:
-        tree["monitor"] = _SIMULATED_MONITOR
-    return _parsed(tree, wanted.bench.resolve().parent)
-
-
-def _of_file(name: str) -> Config | None:
-    return config.load(Path(name)) if name.endswith(".toml") else None
+def _of_file(name: str) -> Config:
+    return config.load(Path(name))
 
 
 def _of_example(name: str, wanted: Wanted) -> Config:
@@ -142,13 +145,8 @@ def _of_example(name: str, wanted: Wanted) -> Config:
             path="--suts",
             try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
         )
-    return _parsed({"sut": {name: {}}, "monitor": _SIMULATED_MONITOR}, Path())
-
-
-def _parsed(tree: dict[str, Any], folder: Path) -> Config:
-    """Return a bench of these tables; scenario and task are replaced afterwards."""
-    whole = {"scenario": _SCENARIO, "task": {"null": {}}} | tree
-    return config.parsed(tomli_w.dumps(whole), folder)
+    bare = {"sut": {name: {}}, "monitor": _SIMULATED_MONITOR, "scenario": _SCENARIO}
+    return config.parsed(tomli_w.dumps(bare | {"task": {task: {}}}), Path.cwd())
 
 
 def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
