@@ -110,7 +110,8 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
     assert row.failure is not None
     text = visible(row.failure.cause).replace("\n", " ")
     shown = text if len(text) <= 70 else text[:67] + "..."
-    axes.text(0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT, clip_on=False)
+    words = axes.text(0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT)
+    words.set_in_layout(False)  # it may reach over the next panel, where this backend has nothing
 
 
 def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None:

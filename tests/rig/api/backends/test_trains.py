@@ -29,9 +29,11 @@ MODEL = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
 SIMULATED = Origins(Origin.SIMULATED, Origin.SIMULATED)
 BENCH = """
 [sut.virtual]
+[monitor.virtual]
 [scenario.single_stream]
 idle_s = 0.06
 warmup = 0
+[task.asc]
 """
 
 
@@ -70,7 +72,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
     """The file's network, and the changed one, each with its trains."""
     folder = tmp_path_factory.mktemp("trains")
     bench = folder / "compare.toml"
-    bench.write_text(BENCH.replace("[sut.virtual]", "[sut.virtual]\n"))
+    bench.write_text(BENCH)
     find = plugins.find
     found = []
     for name, kind in (("file", ByHand), ("changed", Changed)):
@@ -79,7 +81,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
                 plugins, "find", lambda section, key, kind=kind: kind if section == "sut"
                 else find(section, key),
             )  # fmt: skip
-            planned = runs.plan("virtual", Wanted(MODEL, 4, 1, bench))
+            planned = runs.plan(str(bench), Wanted(MODEL, 4, 1))
             backend = runs.run(planned, folder / name, None)
             assert backend.session is not None, backend.failure
             trains.record(backend.session, range(4))
