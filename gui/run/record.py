@@ -14,11 +14,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rig import typed
 from rig.kinds import registry as kinds
 from rig.live.running import RunningMetric, RunningSession
 from rig.model.metric import Prominence
 from rig.results import labels
-from rig.store import provenance_file
 from rig.store.events import (
     Event,
     Opened,
@@ -33,10 +33,26 @@ from rig.store.events import (
     TrialResumed,
     TrialStarted,
 )
-from rig.store.session_folder import SessionFolder
+from rig.store.session_folder import PROVENANCE, SessionFolder
 
 #: So many mean powers have a bar: of the trials, idle, active and dynamic.
 POWERS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is shown of a task: the names of its phases."""
+
+    phases: tuple[str, ...]
+    more: dict[str, Any] = typed.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What is shown of a session's provenance."""
+
+    task: _Task
+    more: dict[str, Any] = typed.rest()
 
 
 class Stage(Enum):
@@ -209,7 +225,7 @@ class RunRecord:
 
     def _begin(self, folder: Path, trials: int, queries: int, about: dict[str, Any]) -> None:
         stage = Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING
-        self._phases = provenance_file.from_json(about).task.phases
+        self._phases = typed.from_json(_About, about, PROVENANCE).task.phases
         self._set(
             stage=stage,
             folder=folder,
