@@ -17,13 +17,14 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from rig.cli.measure_windows import CHOICES, Choice, window_options
 from rig.cli.terminal import Terminal
-from rig.errors import ConfigError, DataError
-from rig.importers import markers
+from rig.errors import ConfigError
 from rig.importers.open import accuracy_beside, open_any
-from rig.importers.opened import LONGEST_S, Opened, Options
+from rig.importers.opened import Opened, Options
 from rig.measure import trace_windows
-from rig.measure.trace_windows import TraceSpan, WindowRow
+from rig.measure.spread import Spread, spread_of
+from rig.measure.trace_windows import WindowRow
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import scale
@@ -52,24 +53,7 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 
 @click.command()
 @click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option(
-    "--edges",
-    type=click.Choice(trace_windows.PATTERNS),
-    help="Windows between edges of SYNC [default: fall-fall].",
-)
-@click.option(
-    "--markers",
-    "by_markers",
-    is_flag=True,
-    help="Windows between markers: 1a to 1b, or each to the next.",
-)
-@click.option(
-    "--times",
-    multiple=True,
-    metavar="START-STOP",
-    help="A window in seconds from the first sample; may be repeated.",
-)
-@click.option("--whole", is_flag=True, help="The whole trace as one window.")
+@window_options
 @click.option("--source", default="", metavar="NAME", help="Source in a JLS file that has several.")
 @click.option(
     "--current",
@@ -122,10 +106,6 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 )
 def measure(
     path: Path,
-    edges: str | None,
-    by_markers: bool,
-    times: tuple[str, ...],
-    whole: bool,
     calibration: Path | None,
     as_csv: bool,
     as_json: bool,
@@ -138,11 +118,8 @@ def measure(
     (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any with named columns).
     Exit code 1 says that a window has no energy.
     """
-    if sum((bool(edges), by_markers, bool(times), whole)) > 1:
-        raise ConfigError(
-            "windows can be chosen in one way at a time",
-            try_next="one of --edges, --markers, --times, --whole",
-        )
+    chosen = Choice(**{name: signals.pop(name) for name in CHOICES})
+    chosen.check()
     if as_csv and as_json:
         raise ConfigError("--csv and --json are two formats", try_next="one of them")
     options = Options(**signals)
@@ -151,13 +128,16 @@ def measure(
         opened = open_any(path, Path(folder), options)
         notes = list(opened.notes)
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
-        spans = _spans(opened, edges, by_markers, times, whole, notes)
+        spans = chosen.spans(opened, notes)
         limits = opened.promised(promised) if promised else None
         rows = [
             _told(row)
             for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
         ]
-        content = _content(path, opened, promised, notes, rows)
+        spread = spread_of(rows[:-1], chosen.per)
+        if chosen.per > 1 and spread is None:
+            notes.append("--per: there are no two windows with an energy")
+        content = _content(path, opened, promised, notes, rows, spread)
     out = Terminal()
     err = Terminal(stderr=True)
     if as_json:
@@ -167,6 +147,8 @@ def measure(
         out.out(_csv_text(rows), end="", highlight=False)
     else:
         _print_table(out, path, opened, rows)
+    if spread is not None:
+        (err if as_csv else out).print(escape(spread.text()), soft_wrap=True)
     for note in [*notes, *([] if promised or not opened.has_current else [_UNKNOWN])]:
         (err if as_csv else out).print(f"[dim]{escape(note)}[/]", soft_wrap=True)
     return _code(rows)
@@ -203,51 +185,6 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
         ) from error
 
 
-def _spans(
-    opened: Opened,
-    edges: str | None,
-    by_markers: bool,
-    times: Sequence[str],
-    whole: bool,
-    notes: list[str],
-) -> list[TraceSpan]:
-    trace = opened.trace
-    if times:
-        spans = trace_windows.by_times(times)
-        for span, text in zip(spans, times, strict=True):
-            if span.stop_s > LONGEST_S:
-                long = f"the trace is {trace.duration_s:.6g} s long"
-                raise ConfigError(
-                    f"--times {text}",
-                    evidence=long,
-                    try_next="seconds from the first sample, as --times 0.1-0.35",
-                )
-        return spans
-    if by_markers:
-        if opened.marked is None:
-            raise DataError(
-                f"a file of this kind ({opened.origin}) has no markers",
-                try_next="--times or --edges",
-            )
-        return _apart(trace_windows.by_markers(markers.read(opened.marked, trace)), notes)
-    if edges or (not whole and (len(trace.falls_s) or len(trace.rises_s))):
-        return trace_windows.by_edges(trace, edges or trace_windows.PATTERNS[0])
-    if not whole:
-        notes.append("no edges of SYNC: the whole trace is one window")
-    return trace_windows.whole(trace)
-
-
-def _apart(spans: Sequence[TraceSpan], notes: list[str]) -> list[TraceSpan]:
-    """Leave out windows without a length; raises DataError when nothing is left."""
-    empty = [span.name for span in spans if span.stop_s <= span.start_s]
-    said = f"markers at the same place make no window: {', '.join(empty)}"
-    if len(empty) == len(spans):
-        raise DataError(said, try_next="markers that stand apart, or --times")
-    if empty:
-        notes.append(said)
-    return [span for span in spans if span.stop_s > span.start_s]
-
-
 def _told(row: WindowRow) -> WindowRow:
     """Return the row without what is no finite number: JSON has none for it. A window may be
     shorter than rounding.
@@ -275,6 +212,7 @@ def _content(
     promised: Accuracy | None,
     notes: list[str],
     rows: Sequence[WindowRow],
+    spread: Spread | None,
 ) -> dict[str, Any]:
     trace = opened.trace
     return {
@@ -298,6 +236,7 @@ def _content(
         "notes": notes,
         "windows": [dataclasses.asdict(row) for row in rows[:-1]],
         "total": dataclasses.asdict(rows[-1]),
+        "spread": dataclasses.asdict(spread) if spread else None,
     }
 
 

@@ -29,6 +29,7 @@ from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.importers.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.importers.opened import LARGEST, Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
+from rig.importers.repeats import without_repeats
 from rig.importers.sampling_grid import JITTER, GridLayout, GridRun, lay_out
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
@@ -210,6 +211,8 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
             out.write(rows.tobytes())
     if not count:
         raise DataError(f"{path} has a heading and no rows", evidence=cut)
+    if heading.time is not None:
+        notes += without_repeats(numbers, _ROW)
     if decimal.mark == ",":
         notes.append("commas are decimal commas")
     return stamps

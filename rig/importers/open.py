@@ -12,7 +12,7 @@ from typing import Any
 
 from rig import typed
 from rig.errors import ConfigError, DataError
-from rig.importers import csv_table, jls1, jls2, jls2_view, ppk2
+from rig.importers import csv_table, eembc_energy, jls1, jls2, jls2_view, ppk1, ppk2
 from rig.importers.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
@@ -123,11 +123,10 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
             f"{path} is not a JLS file",
             evidence="it begins neither as JLS version 2 does nor as version 1",
         )
-    if path.suffix == ".ppk":
-        raise DataError(
-            f"{path} is of Power Profiler's first format",
-            try_next="open it in Power Profiler, and save it as .ppk2",
-        )
+    if path.name.endswith(eembc_energy.SUFFIX):
+        return eembc_energy.convert(path, scratch, options)
+    if path.suffix == ppk1.SUFFIX:
+        return ppk1.convert(path, scratch, options)
     return csv_table.convert(path, scratch, options)
 
 

@@ -58,7 +58,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                 evidence=f"there is no {' and no '.join(sorted(missing))} in it",
                 try_next="unpack it, and measure what is in it",
             )
-        _check(options)
+        check_options(options)
         return _convert(archive, path, scratch, options)
 
 
@@ -73,7 +73,8 @@ def _intact(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _check(options: Options) -> None:
+def check_options(options: Options) -> None:
+    """Raise where options do not fit a recording of Power Profiler, of either format."""
     if options.time not in ("", "none") or options.source:
         raise ConfigError(
             "a recording of Power Profiler has one source and no column of times",

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows where the current exceeds a threshold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.measure.trace_windows import TraceSpan
+from rig.trace.trace import Trace, reading
+
+_BLOCK = 1 << 20
+_UNIFORM = 1 / math.sqrt(12.0)
+#: More crossings than these are noise about the threshold, and no windows.
+_MOST = 1 << 20
+
+
+def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
+    """Return a window for each stretch of samples above a current, whole within the trace; what is
+    lost is not above. DataError where there is none.
+
+    A stretch that the trace begins or ends with is left out: where it began, or ended, is not
+    known.
+    """
+    edges = _crossings(trace, threshold_a)
+    hz = trace.sample_hz
+    pairs = [
+        (start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start > 0
+    ]
+    if not pairs:
+        raise DataError(
+            f"the current does not rise above {threshold_a:g} A and fall below it again",
+            try_next="another --threshold; --whole shows mean, least and most",
+        )
+    return [
+        TraceSpan(str(number), start / hz, stop / hz, _UNIFORM / hz)
+        for number, (start, stop) in enumerate(pairs, start=1)
+    ]
+
+
+def _crossings(trace: Trace, threshold_a: float) -> list[int]:
+    """Return the first sample above, the first that is not, and so on; a last stretch without an
+    end is left out.
+    """
+    edges: list[int] = []
+    above = False
+    with reading(trace.path) as reader:
+        for first in range(0, trace.length, _BLOCK):
+            count = min(_BLOCK, trace.length - first)
+            current, _ = trace.samples(reader, first, count)
+            # No number is not above.
+            over = np.greater(current, threshold_a)
+            changes = np.flatnonzero(np.diff(over, prepend=above))
+            edges += (changes + first).tolist()
+            above = bool(over[-1])
+            if len(edges) > _MOST:
+                raise DataError(
+                    f"the current crosses {threshold_a:g} A more than {_MOST} times",
+                    try_next="a threshold away from the noise",
+                )
+    return edges[: len(edges) // 2 * 2]
