@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run all tests (`make test`): side by side, what failed there once more alone, then those that
-keep the pace of a clock, two at a time, and those beside which nothing may run.
+keep the pace of a clock, two at a time, with those that only compute in what these leave of the
+processors, and those beside which nothing may run.
 
 A test that passes only the second time fails the run, unless tests/flaky.txt names it with a
 reason. What was skipped is told in one line, with the reasons. With --coverage (`make coverage`)
-the branches that the first two runs took are counted, and too few fail the run.
+the branches are counted that all took but those that keep a pace or want to be alone, and too few
+fail the run.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -57,15 +61,16 @@ def main(words: list[str]) -> int:
     environment = _MEMORY | _with_bytecode(dict(os.environ)) | _without_qt()
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
-    failed |= _paced_fail(options.jobs, environment)
+    failed |= _paced_fail(options.jobs, environment, traced)
     if options.coverage:
         failed |= not _coverage_suffices()
     if "PYTEST_ADDOPTS" in _without_qt():
         _say("the window's tests were left out: Qt cannot be loaded (README names the packages)")
-    _say(skipped(_reasons("beside", "paced", "alone")))
+    _say(skipped(_reasons("beside", "paced", "computes", "alone")))
     return int(failed)
 
 
+@cache
 def _without_qt() -> dict[str, str]:
     """Return what keeps pytest-qt from ending every run where Qt cannot be loaded."""
     tried = [sys.executable, "-c", "import PySide6.QtWidgets"]
@@ -76,11 +81,9 @@ def _without_qt() -> dict[str, str]:
 
 def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
     known = flaky(FLAKY.read_text(encoding="utf-8"))
-    beside = _pytest(
-        environment,
-        "beside",
-        *("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", "not alone and not paced"),
-    )
+    others = "not alone and not paced" + (" and not computes" if jobs != "0" else "")
+    words = ("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", others)
+    beside = _pytest(environment, "beside", *words)
     failed = beside not in (_PASSED, _FAILED)
     if beside == _FAILED:
         _say("what failed beside others, once more alone; it must pass the first time")
@@ -100,20 +103,33 @@ def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
     return failed
 
 
-def _paced_fail(jobs: str, environment: dict[str, str]) -> bool:
+def _paced_fail(jobs: str, environment: dict[str, str], traced: dict[str, str]) -> bool:
     """Run the tests that no load may slow down. Most wait rather than work, so that on two
-    processors two files of them keep their pace.
+    processors two files of them keep their pace, and something is left over for what only computes
+    and gives way.
     """
     together = 0 if jobs == "0" else min(2, os.cpu_count() or 1)
     _say(f"now those that keep the pace of a clock, {max(together, 1)} at a time")
     beside = ("-n", str(together), "--dist", "loadfile")
-    failed = _marked_fail(environment, "paced", *beside)
+    with ThreadPoolExecutor(1) as background:
+        computing = (
+            background.submit(_marked_fail, traced, "computes", gives_way=True)
+            if together
+            else None
+        )
+        failed = _marked_fail(environment, "paced", *beside)
+        failed |= computing is not None and computing.result()
     _say("now those beside which nothing may run")
     return _marked_fail(environment, "alone") or failed
 
 
-def _marked_fail(environment: dict[str, str], mark: str, *words: str) -> bool:
-    code = _pytest(environment, mark, "-m", mark, *words, *_files_with(f"mark.{mark}"))
+def _marked_fail(
+    environment: dict[str, str], mark: str, *words: str, gives_way: bool = False
+) -> bool:
+    files = _files_with(f"mark.{mark}")
+    if not files:
+        return False
+    code = _pytest(environment, mark, "-m", mark, *words, *files, gives_way=gives_way)
     return code not in (_PASSED, _NONE_FOUND)
 
 
@@ -137,12 +153,25 @@ def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
     return environment
 
 
-def _pytest(environment: dict[str, str], run: str, *words: str) -> int:
-    """Run pytest and store what became of each test by the name of the run; returns its code."""
+def _pytest(environment: dict[str, str], run: str, *words: str, gives_way: bool = False) -> int:
+    """Run pytest and store what became of each test by the name of the run; returns its code. One
+    that gives way to all other processes says what it says at its end.
+    """
     stored = _results(run)
     stored.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", f"--junit-xml={stored}", *words]
-    return subprocess.run(command, check=False, env=environment).returncode
+    if not gives_way:
+        return subprocess.run(command, check=False, env=environment).returncode
+    done = subprocess.run(
+        ["nice", "-n", "19", *command],
+        check=False,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    _say(f"those that only compute:\n{done.stdout}")
+    return done.returncode
 
 
 def _results(run: str) -> Path:

@@ -125,6 +125,11 @@ def test_board():
 def test_clock():
     pass
 
+@pytest.mark.skip("no numbers are wanted")
+@pytest.mark.computes
+def test_numbers():
+    pass
+
 def test_that_is_known_to_fail():
     pytest.xfail("a skip is something else")
 """
@@ -137,15 +142,30 @@ def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: s
         'import pytest\npytest.skip("no compiler", allow_module_level=True)\n'
     )
     (tmp_path / "pytest.ini").write_text(
-        "[pytest]\naddopts = -ra\nmarkers =\n    alone\n    paced\n"
+        "[pytest]\naddopts = -ra\nmarkers =\n    alone\n    paced\n    computes\n"
     )
     done = run(tmp_path, "", jobs, source=SKIPPED)
     assert done.returncode == 0, done.stdout
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("make test: 5 skipped: torch is missing (2); ")
+    assert last.startswith("make test: 6 skipped: torch is missing (2); ")
     assert "no compiler (1)" in last and "no board is plugged in (1)" in last
-    assert "no clock keeps its pace (1)" in last
+    assert "no clock keeps its pace (1)" in last and "no numbers are wanted (1)" in last
     assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
+
+
+COMPUTED = """
+import pytest
+
+@pytest.mark.computes
+def test_a_sum():
+    assert 1 + 1 == 3, "that was not to be"
+"""
+
+
+def test_a_failure_among_those_that_only_compute_is_shown_and_fails_the_run(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    computes\n")
+    done = run(tmp_path, "", "2", source=COMPUTED)
+    assert done.returncode == 1 and "that was not to be" in done.stdout
 
 
 def test_that_nothing_was_skipped_is_said_too() -> None:

@@ -106,7 +106,7 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
 
 
 @pytest.mark.timeout(900)  # a minute or two, where others want the processor too
-@pytest.mark.long
+@pytest.mark.computes
 def test_two_hundred_runs_with_skew_jitter_and_noise_stay_close_to_the_truth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

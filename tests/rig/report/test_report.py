@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import rig
 from rig.errors import DataError
@@ -59,6 +60,18 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(session: Path) -> Page:
     return Page(write_report(session))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lay out no figure and write an empty one: half of what a page takes, where a test looks at
+    words alone.
+    """
+
+    def empty(figure: Figure, to: IO[str], **options: object) -> None:
+        to.write('<svg viewBox="0 0 1 1"></svg>')
+
+    monkeypatch.setattr(Figure, "savefig", empty)
 
 
 @pytest.fixture
@@ -133,6 +146,7 @@ def test_generated_data_on_a_real_device_are_marked_as_simulation_is(copy: Path)
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_official_data_on_a_real_device_have_no_banner(copy: Path) -> None:
     content = results(copy)
     content["simulated"], content["data"]["labels"] = False, []
@@ -171,6 +185,7 @@ def test_hostile_text_stays_text(copy: Path) -> None:
     assert HOSTILE in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
     parts = 'metadata.components_included=["core", "SRAM"]'
     page = Page(
@@ -185,6 +200,7 @@ def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
     assert "key components_omitted" in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Path) -> None:
     page = Page(write_report(measure(tmp_path, ["monitor.virtual.edge_jitter_s=1e-5"])))
     assert "FAIL (simulated, random bytes)" in page.text
@@ -192,6 +208,7 @@ def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Pat
     assert "trials are invalid" in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"]
 )
@@ -201,6 +218,7 @@ def test_a_session_with_nothing_to_measure_still_has_a_page(tmp_path: Path, faul
     assert "n/a" in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_trial_beyond_the_limit_is_flagged(copy: Path) -> None:
     content = results(copy)
     metric = content["metrics"]["energy_total"]
@@ -219,12 +237,14 @@ def test_claimed_values_and_the_audit_are_shown(tmp_path: Path) -> None:
     assert "deviation from the claimed value" in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_trial_is_enough_for_a_page(tmp_path: Path) -> None:
     page = Page(write_report(measure(tmp_path, ["scenario.single_stream.repeat=3"], trials=1)))
     assert "1 trials of the 5" in page.text
     assert "3 runs of each phase in a row" in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:5000])]
 )
@@ -274,6 +294,7 @@ def test_results_of_another_schema_are_refused(copy: Path) -> None:
         write_report(copy)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_slow_tick_of_the_device_widens_the_limit_that_the_page_shows(tmp_path: Path) -> None:
     folder = measure(tmp_path, ["sut.virtual.tick_hz=32768"], trials=1)
     page = write_report(folder).read_text(encoding="utf-8")

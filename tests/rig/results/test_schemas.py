@@ -64,7 +64,7 @@ def test_a_session_meets_them(run_virtual: Callable[..., SessionResult]) -> None
         ("virtual-qubo", "task.qubo.seeds=[0]", "task.qubo.nodes=[10]"),
         ("virtual-asc", "task.asc.samples=2"),
         ("virtual-offline",),
-        ("virtual-real-time",),
+        ("virtual-real-time", "scenario.real_time.duration_s=10"),
     ],
     ids=lambda changes: changes[0],
 )
