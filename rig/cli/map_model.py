@@ -21,20 +21,25 @@ from rig.plain_text import visible
 _OUT = Terminal()
 
 
-@click.command("map")
-@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
-@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
-@click.option(
+dt_option = click.option(
     "--dt", "dt_s", type=float, metavar="SECONDS", help="The time step, where the file states none."
 )
-@click.option(
+set_option = click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="NAME=VALUE",
     help="A setting of the backend; may be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command("map")
+@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
+@dt_option
+@set_option
+@json_option
 def map_model(
     path: Path, kind: str, dt_s: float | None, changes: Sequence[str], as_json: bool
 ) -> None:
@@ -52,7 +57,11 @@ def map_model(
         raise ConfigError(
             f"[sut.{kind}] maps no networks", path="--on", try_next=f"one of {', '.join(able)}"
         )
-    found = backend.mapping(settings_of("sut", kind, changes), path, dt_s)
+    print_report(backend.mapping(settings_of("sut", kind, changes), path, dt_s), as_json)
+
+
+def print_report(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print what a backend says, as JSON or a line each."""
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return

@@ -13,6 +13,7 @@ from rich.table import Table
 from rig.cli.lazy import LazyGroup
 from rig.cli.map_model import map_model
 from rig.cli.quantize import array_of, quantize
+from rig.cli.sense_model import sense_model
 from rig.cli.terminal import Terminal
 from rig.errors import ConfigError
 from rig.network import complexity, complexity_text, conventions, footprint, graph
@@ -57,6 +58,7 @@ def model() -> None:
 
 model.add_command(quantize)
 model.add_command(map_model)
+model.add_command(sense_model)
 
 
 @model.command()

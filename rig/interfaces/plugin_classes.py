@@ -100,6 +100,20 @@ class MapsNetworks(Protocol):
 
 
 @runtime_checkable
+class SensesItself(Protocol):
+    """Optional hook of a backend's class: times and energies by the board's own means, without SYNC
+    and so without a monitor.
+    """
+
+    def sense(
+        self, settings: Any, model: Path, dt_s: float | None, inputs: Any
+    ) -> Mapping[str, Any]:
+        """Run a NIR file on inputs (samples, steps, channels) and return what the board or its SDK
+        says of that, JSON-able, each with its origin (rig/model/origin.py).
+        """
+
+
+@runtime_checkable
 class Paced(Protocol):
     """Optional hook of a backend's class: how long things take, for a plan without the device."""
 

@@ -9,23 +9,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import doc
+from annotated_types import Ge, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
+from rig.settings.declare import Count
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.loihi import hardware, stock_plan
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.inside import plain_network
-from sut_backends.workers.network_map import write_checked
+from sut_backends.workers.network_report import Report, reported, write_checked
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.search_sut import open_search_sut
 from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
 from sut_backends.workers.sut import WorkerSut
 
+SENSORS = Report("sut_backends.loihi.probes", "sense_network", "was not sensed")
 #: A program that takes this argument is Lava's solver, and runs where it says.
 _BACKEND = "lava_backend"
 
@@ -47,6 +49,9 @@ class LoihiSut(WorkerSut):
         host: Annotated[
             str, doc("Address of the board's host; empty: SLURM and BOARD of the environment.")
         ] = ""
+        sense_steps: Annotated[
+            Count, Ge(1), doc("Steps of each run whose power the board's own sensors read.")
+        ] = 1_000_000
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
         slots: SlotCount = 64
@@ -97,6 +102,24 @@ class LoihiSut(WorkerSut):
                 for told, one in zip(fixed.report, fixed.registers, strict=True)
             ],
         }
+
+    @staticmethod
+    def sense(settings: Settings, model: Path, dt_s: float | None, inputs: Any) -> dict[str, Any]:
+        """Return time, power and activity by the board's own sensors, a run each, of the first
+        sample over and over.
+        """
+        if not settings.hardware:
+            raise ConfigError(
+                "Lava's simulator has no sensors",
+                path="hardware",
+                try_next="--set hardware=true, where lava-loihi is installed",
+            )
+        place = Place(
+            interpreter=interpreter_of("loihi", settings.interpreter, BenchContext()),
+            start_s=settings.start_s,
+        )
+        job = {"host": settings.host, "sense_steps": settings.sense_steps}
+        return reported(SENSORS, place, model, dt_s, job, inputs)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:

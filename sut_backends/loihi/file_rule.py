@@ -14,8 +14,8 @@ from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.plain_network import PlainNetwork
 
 
-def build(network: PlainNetwork, steps: int) -> Built:
-    """Return the processes of a network, connected, for samples of so many steps."""
+def build(network: PlainNetwork, ring_steps: int) -> Built:
+    """Return the processes of a network, connected, their ends rings of so many steps."""
     ours: Any = import_module("sut_backends.loihi.lava_rule.processes")
     source = import_module("lava.proc.io.source").RingBuffer
     sink = import_module("lava.proc.io.sink").RingBuffer
@@ -29,10 +29,10 @@ def build(network: PlainNetwork, steps: int) -> Built:
         shape = node.shape_out
         match node.type:
             case "Input":
-                entry = source(data=np.zeros((*shape, steps)))
+                entry = source(data=np.zeros((*shape, ring_steps)))
                 ports[node.name] = (None, entry.s_out)
             case "Output":
-                read = sink(shape=shape, buffer=steps)
+                read = sink(shape=shape, buffer=ring_steps)
                 ports[node.name] = (read.a_in, None)
                 exits.append((np.arange(*shape), read))
             case "Linear" | "Affine":

@@ -108,16 +108,13 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
     return scale
 
 
-def build(plan: StockPlan, fixed: FixedPoint, channels: int, steps: int) -> Built:
+def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) -> Built:
     """Return the processes of a plan, connected, with adapters between host and chip."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer
     adapters = import_module("lava.proc.embedded_io.spike")
-    # One step more than the sample and its lag, in which no cell fires: a Dense on the chip holds
-    # the spikes of the last step, and cannot be cleared.
-    steps += plan.lag_steps + 1
-    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, steps)))
+    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, ring_steps)))
     onto = adapters.PyToNxAdapter(shape=(channels,), num_message_bits=MESSAGE_BITS)
     entry.s_out.connect(onto.inp)
     made = []
@@ -140,10 +137,12 @@ def build(plan: StockPlan, fixed: FixedPoint, channels: int, steps: int) -> Buil
     exits = []
     for index in plan.outputs:
         which = plan.cells[index].which
-        read = sink(shape=(len(which),), buffer=steps)
+        read = sink(shape=(len(which),), buffer=ring_steps)
         off = adapters.NxToPyAdapter(shape=(len(which),))
         made[index].s_out.connect(off.inp)
         off.out.connect(read.a_in)
         exits.append((which, read))
-    # The chip's membranes are in its own scale: they are no membranes of the file's.
+    # A Dense on the chip holds the spikes of the last step, and cannot be cleared: between samples
+    # goes a step in which no cell fires. The chip's membranes are in its own scale: they are no
+    # membranes of the file's.
     return Built(entry, exits, states, [], plan.lag_steps, tuple(silence))

@@ -6,17 +6,12 @@ power while active, power while idle and activity are therefore a run each, of a
 Every reading is a mean over a run: there is no trace, no phase and no SYNC. By the interface that
 published programs use (`execution_time_probe`, `energy_probe`, `activity_probe`, then
 `execution_time`, `power_breakdown`, `energy_breakdown`); no chip was used.
-
-    INTERPRETER -m sut_backends.loihi.probes PLAIN.npz SPIKES.npy REPORT.json STEPS [HOST]
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,18 +34,15 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
 
     ValueError where this Lava has no profiler for the chip.
     """
-    repeats = -(-steps // len(spikes))
-    whole = np.tile(spikes, (repeats, 1))[:steps]
-    # A run goes on until the last spikes have gone through.
-    steps += stock_plan.plan(network, vectors=False).lag_steps
     time = _profiled(
         network,
-        whole,
+        spikes,
+        steps,
         lambda one: one.execution_time_probe(num_steps=steps, buffer_size=BUFFER_SIZE),
     )
-    active = _profiled(network, whole, lambda one: one.energy_probe(num_steps=steps))
-    idle = _profiled(network, whole * 0, lambda one: one.energy_probe(num_steps=steps))
-    activity = _profiled(network, whole, lambda one: one.activity_probe())
+    active = _profiled(network, spikes, steps, lambda one: one.energy_probe(num_steps=steps))
+    idle = _profiled(network, spikes * 0, steps, lambda one: one.energy_probe(num_steps=steps))
+    activity = _profiled(network, spikes, steps, lambda one: one.activity_probe())
     step_s = np.asarray(time.execution_time, np.float64).reshape(-1)
     powers = {
         name: dict(zip(POWERS, map(float, one.power_breakdown()), strict=True))
@@ -62,7 +54,7 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
     return {
         "origin": {"time": ORIGIN, "energy": ORIGIN},
         "steps": steps,
-        "samples": repeats,
+        "samples": steps / len(spikes),
         "time_s": total_s,
         "step_s": {"median": float(np.median(step_s)), "largest": float(step_s.max())},
         **powers,
@@ -77,7 +69,7 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
     }
 
 
-def _profiled(network: PlainNetwork, spikes: Any, ask: Callable[[Any], None]) -> Any:
+def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any], None]) -> Any:
     """Run a network once under a profiler that was asked for one thing; return the profiler."""
     config = import_module("lava.magma.core.run_configs").Loihi2HwCfg()
     try:
@@ -89,7 +81,7 @@ def _profiled(network: PlainNetwork, spikes: Any, ask: Callable[[Any], None]) ->
     built = hardware.build(plan, hardware.fixed_point(plan), layers.channels(network), len(spikes))
     running = Running(built, len(spikes), config)
     try:
-        running.run(spikes)
+        running.loop(spikes, steps)
     finally:
         running.close()
     return profiler
@@ -103,16 +95,10 @@ def _refuse_nonsense(step_s: Any, powers: dict[str, dict[str, float]], steps: in
         raise ValueError(f"the board timed {len(step_s)} steps, {steps} were run")
 
 
-def main(arguments: list[str]) -> int:
-    """Write a report."""
-    plain, spikes, report, steps, *host = arguments
-    hardware.require(*host)
-    network = read(plain)
+def sense_network(job: dict[str, Any]) -> dict[str, Any]:
+    """Return what the board reads of the first sample."""
+    hardware.require(job["settings"].get("host", ""))
+    network = read(job["plain"])
     layers.refuse(network, "Lava")
-    found = probe(network, np.load(spikes, allow_pickle=False), int(steps))
-    Path(report).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    spikes = np.load(job["spikes"], allow_pickle=False)[0]
+    return probe(network, spikes, int(job["settings"]["sense_steps"]))

@@ -21,6 +21,8 @@ from sut_backends.workers.inside.plain_network import read
 RULES = ("file", "stock")
 DIFFERS = "one spike a step, above the threshold, then 0; the step of lag of each Dense taken off"
 PACKAGES = ("lava-nc", "lava-optimization", "numpy")
+#: Steps of a sample that fit without compiling anew, its lag taken off.
+RING_STEPS = 256
 #: The version whose process models were compared with the file's rule.
 LAVA = "0.10.0"
 
@@ -53,7 +55,7 @@ class LavaRunner:
             chip.require(settings.get("host", ""))
         self._running: Any = None
         self._report: dict[str, Any] = {}
-        self._build(1)
+        self._build(RING_STEPS)
         self.about = {
             "versions": versions,
             "rule": self._rule,
@@ -66,8 +68,8 @@ class LavaRunner:
         membranes.
         """
         spikes = np.asarray(spikes, np.float64)
-        if self._running is None or self._running.steps != len(spikes):
-            self._build(len(spikes))
+        if not self._running.holds(len(spikes)):
+            self._build(2 * len(spikes))
         values, membranes = self._running.run(spikes)
         return values, membranes
 
@@ -76,8 +78,8 @@ class LavaRunner:
         if self._running is not None:
             self._running.close()
 
-    def _build(self, steps: int) -> None:
-        """Build the processes for samples of so many steps; the first run of them compiles."""
+    def _build(self, ring_steps: int) -> None:
+        """Build the processes, with room for samples of so many steps, and have Lava compile."""
         self.close()
         network = self._network
         configs = import_module("lava.magma.core.run_configs")
@@ -85,20 +87,21 @@ class LavaRunner:
             chip = import_module("sut_backends.loihi.hardware")
             found = plan(network, vectors=False)
             fixed = chip.fixed_point(found)
-            built = chip.build(found, fixed, layers.channels(network), steps)
+            built = chip.build(found, fixed, layers.channels(network), ring_steps)
             config = configs.Loihi2HwCfg()
             self._report = {"rule differs": DIFFERS, "processes": fixed.report}
         elif self._rule == "file":
-            built = import_module("sut_backends.loihi.file_rule").build(network, steps)
+            built = import_module("sut_backends.loihi.file_rule").build(network, ring_steps)
             config = configs.Loihi2SimCfg(select_tag="floating_pt")
         else:
             stock = import_module("sut_backends.loihi.stock_rule")
             found = plan(network, vectors=True)
-            built = stock.build(found, layers.channels(network), steps)
+            built = stock.build(found, layers.channels(network), ring_steps)
             config = configs.Loihi2SimCfg(select_tag="floating_pt")
             self._report = {"rule differs": DIFFERS}
         self._report["lag_steps"] = built.lag_steps
-        self._running = Running(built, steps, config)
+        self._running = Running(built, ring_steps, config)
+        self._running.compile()
 
 
 def _versions() -> dict[str, str]:

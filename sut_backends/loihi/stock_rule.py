@@ -15,13 +15,12 @@ from sut_backends.loihi.stock_plan import StockPlan
 MESSAGE_BITS = 8
 
 
-def build(plan: StockPlan, channels: int, steps: int) -> Built:
-    """Return the processes of a plan, connected, for samples of so many steps."""
+def build(plan: StockPlan, channels: int, ring_steps: int) -> Built:
+    """Return the processes of a plan, connected, their ends rings of so many steps."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer
-    steps += plan.lag_steps
-    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, steps)))
+    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, ring_steps)))
     made = []
     states = []
     for cells in plan.cells:
@@ -39,7 +38,7 @@ def build(plan: StockPlan, channels: int, steps: int) -> Built:
     exits = []
     for index in plan.outputs:
         which = plan.cells[index].which
-        read = sink(shape=(len(which),), buffer=steps)
+        read = sink(shape=(len(which),), buffer=ring_steps)
         made[index].s_out.connect(read.a_in)
         exits.append((which, read))
     membranes = [(plan.cells[index].which, made[index].v) for index in plan.outputs]

@@ -16,12 +16,14 @@ from rig.model.pace import Pace
 from rig.settings.declare import Count
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
+from sut_backends.workers.network_report import Report, reported
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
 from sut_backends.workers.sut import WorkerSut
 
 MODULE = "sut_backends.spinnaker.runner"
+ENERGY = Report(MODULE, "sense_network", "did not run")
 NO_MACHINE = (
     "on sPyNNaker's virtual board data from a run are empty: it maps a network, and computes "
     "nothing"
@@ -65,11 +67,14 @@ class SpinnakerSut(WorkerSut):
         """Return where sPyNNaker puts a network on a virtual board, and what of its weights 16 bits
         do not hold.
         """
-        place = Place(
-            interpreter=interpreter_of("spinnaker", settings.interpreter, BenchContext()),
-            start_s=settings.start_s,
-        )
-        return mapped(MODULE, place, model, dt_s, {"input_spikes_max": settings.input_spikes_max})
+        return mapped(MODULE, _place(settings), model, dt_s, _job(settings))
+
+    @staticmethod
+    def sense(settings: Settings, model: Path, dt_s: float | None, inputs: Any) -> dict[str, Any]:
+        """Return sPyNNaker's energy report of each sample: modelled, of constants and counts."""
+        if not settings.machine:
+            raise _no_machine()
+        return reported(ENERGY, _place(settings), model, dt_s, _job(settings), inputs)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -77,30 +82,45 @@ class SpinnakerSut(WorkerSut):
         does not start: the SDK is missing, or cannot be this network.
         """
         if not settings.machine:
-            raise ConfigError(
-                "[sut.spinnaker] needs a machine",
-                path="sut.spinnaker.machine",
-                evidence=NO_MACHINE,
-                try_next="the machine's address; for the mapping alone: rig model map MODEL.nir "
-                "--on spinnaker",
-            )
+            raise _no_machine()
         runner = Runner(
             kind="spinnaker",
             module=MODULE,
             name=f"SpiNNaker {settings.generation} at {settings.machine}",
             origins=Origins(),
-            settings={
-                "machine": settings.machine,
-                "generation": settings.generation,
-                "input_spikes_max": settings.input_spikes_max,
-                "tick_s": settings.tick_s,
-            },
-        )
-        place = Place(
-            interpreter=interpreter_of("spinnaker", settings.interpreter, context),
-            start_s=settings.start_s,
-            isolated=True,
+            settings=_job(settings),
         )
         return open_network_sut(
-            runner, place, context, slots=settings.slots, sync_hold_us=settings.sync_hold_us
+            runner,
+            _place(settings),
+            context,
+            slots=settings.slots,
+            sync_hold_us=settings.sync_hold_us,
         )
+
+
+def _no_machine() -> ConfigError:
+    return ConfigError(
+        "[sut.spinnaker] needs a machine",
+        path="sut.spinnaker.machine",
+        evidence=NO_MACHINE,
+        try_next="the machine's address; for the mapping alone: rig model map MODEL.nir "
+        "--on spinnaker",
+    )
+
+
+def _place(settings: SpinnakerSut.Settings) -> Place:
+    return Place(
+        interpreter=interpreter_of("spinnaker", settings.interpreter, BenchContext()),
+        start_s=settings.start_s,
+        isolated=True,
+    )
+
+
+def _job(settings: SpinnakerSut.Settings) -> dict[str, Any]:
+    return {
+        "machine": settings.machine,
+        "generation": settings.generation,
+        "input_spikes_max": settings.input_spikes_max,
+        "tick_s": settings.tick_s,
+    }

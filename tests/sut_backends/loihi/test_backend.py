@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -85,6 +86,23 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
     with pytest.raises(BenchError, match=r"asc\.nir is not mapped") as refused:
         mapped(str(SHIPPED_MODEL), "--on", "spinnaker", "--set", f"interpreter={sys.executable}")
     assert "sPyNNaker is not installed" in refused.value.evidence
+
+
+def test_what_has_no_sensors_says_so(tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.zeros((3, 16)))
+    words = [str(SHIPPED_MODEL), str(tmp_path / "in.npy"), "--on"]
+    for kind, said in (
+        ("loihi", "Lava's simulator has no sensors"),
+        ("spinnaker", "needs a machine"),
+        ("cpu", "has no sensors of its own"),
+    ):
+        done = CliRunner().invoke(model, ["sense", *words, kind], standalone_mode=False)
+        assert isinstance(done.exception, ConfigError)
+        assert said in done.exception.cause
+    chip = [*words, "loihi", "--set", "hardware=true", "--set", f"interpreter={sys.executable}"]
+    done = CliRunner().invoke(model, ["sense", *chip], standalone_mode=False)
+    assert isinstance(done.exception, BenchError)
+    assert done.exception.cause == "asc.nir was not sensed"
 
 
 def in_lava(asc: BenchContext, **settings: object) -> WorkerSut:

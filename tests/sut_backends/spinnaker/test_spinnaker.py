@@ -63,6 +63,19 @@ def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -
     assert abs(found.sum() - expected.sum()) < 0.15 * expected.sum()
 
 
+def test_the_energy_of_a_run_is_a_report_and_labelled_modelled(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    job = plain(tmp_path, two_layers(rng))
+    np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
+    job["spikes"] = str(tmp_path / "spikes.npy")
+    with spynnaker.installed():
+        told = runner.sense_network(job | {"settings": BOARD})
+    assert [one["origin"] for one in told["samples"]] == ["modelled"] * 2
+    assert all(one["exec_energy_j"] > 0 and one["spikes"] > 0 for one in told["samples"])
+    with pytest.raises(ValueError, match="states no energy"):
+        runner.sense_network(job | {"settings": BOARD | {"generation": 2}})
+
+
 def test_counts_of_an_input_are_so_many_sources(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     job = plain(tmp_path, two_layers(rng))
