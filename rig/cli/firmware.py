@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig.cli.firmware_model import STEPS, ModelOptions, put_model
+from rig.cli.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
 from rig.cli.terminal import Terminal
 from rig.errors import BenchError, ConfigError
@@ -23,8 +23,6 @@ from rig.network.conventions import PRESETS
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
 _OUT = Terminal()
-#: The workload that runs a network of a NIR file.
-NETWORK_WORKLOAD = "network"
 _folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 _image = click.argument(
     "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
@@ -117,7 +115,7 @@ def build(
     _make(folder, port, settings)
     images = projects.images(folder)
     if model is not None:
-        images = [image for image in images if image.stem == NETWORK_WORKLOAD]
+        images = [image for image in images if image.stem == WORKLOAD]
     if not images:
         raise BenchError(
             f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
@@ -142,9 +140,9 @@ def _with_model(
     port = projects.read_port(folder / projects.PORT_FILE)
     if target is not None and not projects.is_of(folder, target):
         raise ConfigError(f"{folder} is a project of another port", path="--target")
-    put_model(folder, options, part(folder, settings))
-    goal = projects.goal(port, NETWORK_WORKLOAD)
-    return folder, (goal or f"WORKLOADS={NETWORK_WORKLOAD}", *settings)
+    put_model(folder, port, options, part(folder, settings))
+    goal = projects.goal(port, WORKLOAD)
+    return folder, (goal or f"WORKLOADS={WORKLOAD}", *settings)
 
 
 @firmware.command(short_help="Run an image in QEMU until Ctrl-C")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rich.table import Table
 from rig.cli.quantize import array_of, as_json, print_report
 from rig.cli.terminal import Terminal
 from rig.errors import ConfigError
+from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
 from rig.network import graph
 from rig.network.conventions import PRESETS
@@ -25,6 +27,16 @@ _OUT = Terminal()
 #: In a project.
 HEADER = Path("workloads/network/nr_network_model.h")
 NETWORK = Path("network.nir")
+#: The workload, and the task that measures it.
+WORKLOAD = "network"
+_WORK = """[scenario.single_stream]
+
+[task.network]
+model = "network.nir"
+inputs = {inputs}
+# labels = "labels.npy"   without them, what the network decides in floating point is right
+# source = "generated ..."   where the samples come from: results say it
+"""
 REPORT = Path("network-report.json")
 #: Steps of an input where neither an array nor the user says.
 STEPS = 100
@@ -46,7 +58,9 @@ class ModelOptions:
     steps: int | None = None
 
 
-def put_model(folder: Path, options: ModelOptions, part: Part | None) -> FixedNetwork:
+def put_model(
+    folder: Path, port: projects.Port, options: ModelOptions, part: Part | None
+) -> FixedNetwork:
     """Write a network into a project, after saying what it takes; raises ConfigError where the part
     has no room for it, and writes nothing then.
     """
@@ -77,6 +91,10 @@ def put_model(folder: Path, options: ModelOptions, part: Part | None) -> FixedNe
     file.write(folder / NETWORK, fixed, read)
     if report is not None:
         (folder / REPORT).write_text(report + "\n", encoding="utf-8")
+    if options.inputs is not None:
+        where = os.path.relpath(options.inputs.resolve(), folder.resolve())
+        text = projects.bench(WORKLOAD, _WORK.format(inputs=json.dumps(where)), port)
+        (folder / f"{WORKLOAD}.toml").write_text(text, encoding="utf-8")
     return fixed
 
 

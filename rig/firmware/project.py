@@ -99,7 +99,7 @@ def create(folder: Path, name: str, origin: Path) -> Port:
                 _MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8"
             )
         for task, work in _WORK.items():
-            (folder / f"{task}.toml").write_text(_bench(task, work, port), encoding="utf-8")
+            (folder / f"{task}.toml").write_text(bench(task, work, port), encoding="utf-8")
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
@@ -224,7 +224,8 @@ seeds = [0, 1]
 }
 
 
-def _bench(task: str, work: str, port: Port) -> str:
+def bench(task: str, work: str, port: Port) -> str:
+    """Return a bench file of a project for a task; `work` are its scenario and task."""
     if not _is_process(port):
         return _BENCH.format(task=task, work=work)
     return _HOSTED.format(task=task, work=_HOSTED_WORK.get(task, work))

@@ -24,6 +24,7 @@ from rig.network.fixed.report import (
     rounding_report,
 )
 from rig.network.graph import Network
+from rig.network.plain import by_name
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +71,16 @@ def quantised(
     fixed = quantise(network, chosen, step_s, bits, seen, scale, input_b)
     report = rounding_report(network, fixed, chosen)
     return Quantised(network, fixed, compared(report, network, fixed, chosen, real))
+
+
+def rule_of(fixed: FixedNetwork) -> str:
+    """Return the name of the conventions that a network was quantised with; raises DataError for
+    some that have none.
+    """
+    for name, how in conventions.PRESETS.items():
+        if by_name(how) == fixed.conventions:
+            return name
+    raise DataError("a network of conventions without a name", evidence=f"{fixed.conventions}")
 
 
 def side_by_side(network: Network | FixedNetwork, values: NDArray[np.generic]) -> Floats:

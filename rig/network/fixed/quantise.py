@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
-from enum import Enum
 from typing import Any
 
 import nir
@@ -32,6 +30,7 @@ from rig.network.fixed.form import (
 from rig.network.fixed.population import population
 from rig.network.fixed.weights import weighted, window
 from rig.network.graph import Network, Place
+from rig.network.plain import by_name
 from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Values are given a scale in which the largest one expected has half the room.
@@ -72,14 +71,11 @@ def quantise(
         nodes,
         network.inputs,
         network.outputs,
-        tuple(_membrane_of(network, name) for name in network.outputs),
+        tuple(membrane_of(network, name) for name in network.outputs),
         input_b,
         dt_s,
         bits,
-        {
-            name: value.value if isinstance(value, Enum) else value
-            for name, value in asdict(how).items()
-        },
+        by_name(how),
     )
 
 
@@ -219,7 +215,7 @@ def _with_edges(place: Place, made: Mapping[str, FixedNode]) -> FixedNode:
     return FixedNode(**{**fields, "edges": tuple(edges)})
 
 
-def _membrane_of(network: Network, name: str) -> str:
+def membrane_of(network: Network, name: str) -> str:
     """Return the population that alone feeds an output, through nodes that change nothing; ""
     where there is none.
     """

@@ -74,7 +74,7 @@ def largest_values(
     names = [place.name for place in network.places]
     largest = dict.fromkeys(names, 0.0)
     for part in _parts(network, values):
-        done = run_float(network, _by_input(network, part), dt_s, how, names)
+        done = run_float(network, by_input(network, part), dt_s, how, names)
         for name in names:
             seen = float(np.max(np.abs(done.values[name]), initial=0.0))
             largest[name] = max(largest[name], seen)
@@ -133,7 +133,7 @@ def compared(
         inputs, limited = to_inputs(fixed, part)
         limited_inputs += limited
         whole = run_fixed(fixed, inputs, spiking)
-        real = run_float(network, _by_input(network, part), fixed.dt_s, how, spiking)
+        real = run_float(network, by_input(network, part), fixed.dt_s, how, spiking)
         for name in spiking:
             spikes[name] += round(float(real.values[name].sum()))
             differing[name] += int(np.abs(real.values[name] - whole.values[name]).sum())
@@ -203,7 +203,7 @@ def _parts(network: Network, values: Floats) -> Iterator[Floats]:
         yield values[at : at + together]
 
 
-def _by_input(network: Network, values: Floats) -> dict[str, Floats]:
+def by_input(network: Network, values: Floats) -> dict[str, Floats]:
     """Return inputs side by side (samples, steps, channels) as those of each Input node."""
     given = {}
     at = 0

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and labels from files, and the network they are for."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rig.errors import ConfigError, DataError
+from rig.network import conventions, graph
+from rig.network.fixed import file
+from rig.network.fixed.form import FixedNetwork
+from rig.network.fixed.make import quantised, rule_of, side_by_side
+from rig.network.fixed.report import by_input, decisions
+from rig.network.interpreter import run
+
+
+def array(path: Path, setting: str) -> Any:
+    """Return the array in a file, .npy, or for labels a number a line; one that would need code to
+    be read is refused.
+    """
+    try:
+        if path.suffix == ".npy":
+            values = np.load(path, allow_pickle=False)
+        else:
+            lines = path.read_text(encoding="utf-8").split()
+            values = np.array([int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]])
+    except (OSError, ValueError, EOFError, IndexError) as error:
+        raise ConfigError(
+            f"{path} is no array", path=setting, evidence=str(error), try_next="numpy.save"
+        ) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub" or not values.size:
+        raise ConfigError(f"{path} holds no numbers", path=setting)
+    return values
+
+
+def fixed_network(path: Path, values: Any, dt_s: float | None, rule: str, bits: int) -> Any:
+    """Return the quantised network of a file, quantised for the samples where it is not; and how
+    many samples it decides as in floating point, None where that was not tried.
+    """
+    read = graph.read(path)
+    if file.is_quantised(read):
+        return file.read(path), None
+    how = conventions.PRESETS[rule] if rule else None
+    made = quantised(read, values, dt_s, how, bits)
+    return made.fixed, made.report.same_decisions
+
+
+def own_labels(path: Path, fixed: FixedNetwork, values: Any) -> Any:
+    """Return what a network decides in floating point."""
+    network = graph.network(graph.read(path))
+    real = side_by_side(network, values)
+    how = conventions.PRESETS[rule_of(fixed)]
+    done = run(network, by_input(network, real), fixed.dt_s, how)
+    found = done.values[fixed.outputs[0]]
+    last = done.membranes[fixed.membranes[0]] if fixed.membranes[0] else found[:, -1]
+    sums = found.sum(axis=1).reshape(len(found), -1)
+    return decisions(sums, last.reshape(len(found), -1))
+
+
+def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
+    """Return labels as the task names them; raises DataError where they do not fit."""
+    numbers = np.asarray(labels).reshape(-1)
+    if len(numbers) != samples:
+        raise DataError(f"{len(numbers)} labels of {samples} samples")
+    whole = numbers.astype(np.int64)
+    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
+    if wrong.size:
+        raise DataError(
+            f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
+            evidence=f"the network has {outputs} outputs: 0 to {outputs - 1}",
+        )
+    return [str(number) for number in whole.tolist()]
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return sha256(path.read_bytes()).hexdigest()

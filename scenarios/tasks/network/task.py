@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task: the network of any NIR file over samples and labels of its user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.network.conventions import PRESETS
+from rig.network.fixed.file import to_text
+from rig.network.fixed.form import identity
+from rig.network.fixed.make import BITS_MAX, BITS_MIN, side_by_side
+from rig.network.fixed.report import to_inputs
+from rig.settings.declare import Count, Or, PathText
+from scenarios.tasks.network import data
+from scenarios.tasks.network.programs import NAME, integer, programs, workload
+from scenarios.tasks.network.replica import NetworkReplica, parts, scored
+
+GENERATED = "generated"
+
+
+class NetworkTask:
+    """Any NIR file: a payload is the network's input step after step, an output the sums of its
+    outputs and their last membranes (docs/FIXED_POINT.md).
+    """
+
+    name = NAME
+    phases: tuple[str, ...] = ("infer",)
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The network, its samples, and where they come from."""
+
+        model: Annotated[PathText, doc("NIR file of the network, quantised or not.")]
+        inputs: Annotated[PathText, doc("Samples: .npy, (samples, steps, channels or shape).")]
+        labels: Annotated[
+            PathText,
+            doc(
+                "The right output of each sample: .npy, or a number a line; empty: what the "
+                "network decides in floating point."
+            ),
+        ] = ""
+        source: Annotated[
+            str, doc('Where the samples come from; "generated ..." where nobody recorded them.')
+        ] = ""
+        samples: Annotated[Count, Or(0, "all"), Ge(1), doc("The first so many samples.")] = 0
+        dt_s: Annotated[
+            float, Or(0, "as the file states"), Gt(0), Unit("s"), doc("Time step of the network.")
+        ] = 0.0
+        rule: Annotated[
+            str, doc("Conventions, as of rig model run --as; empty: as the file states.")
+        ] = ""
+        bits: Annotated[
+            int, Interval(ge=BITS_MIN, le=BITS_MAX), Unit("count"), doc("Bits of a weight.")
+        ] = BITS_MAX
+
+    @classmethod
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> NetworkReplica:
+        """Return a stand-in that has labels and scores, and no samples."""
+        return NetworkReplica.of(cls.name, cls.phases, facts, entries)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
+        """Open network and samples; raises where one does not fit the other."""
+        if settings.rule and settings.rule not in PRESETS:
+            raise ConfigError(
+                f"no rule {settings.rule!r}",
+                path="task.network.rule",
+                try_next=f"one of {', '.join(PRESETS)}",
+            )
+        return cls(settings, context.folder)
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings
+        self._model = folder / Path(settings.model).expanduser()
+        self._inputs = folder / Path(settings.inputs).expanduser()
+        self._labels = folder / Path(settings.labels).expanduser() if settings.labels else None
+        values = data.array(self._inputs, "task.network.inputs")
+        self._fixed, self._same = data.fixed_network(
+            self._model, values, settings.dt_s or None, settings.rule, settings.bits
+        )
+        if len(self._fixed.outputs) != 1:
+            raise ConfigError(
+                f"the network has {len(self._fixed.outputs)} outputs, a decision is one's",
+                path="task.network.model",
+            )
+        real = side_by_side(self._fixed, values)
+        self._available = len(real)
+        count = min(settings.samples or len(real), len(real))
+        self._numbers, self._limited = to_inputs(self._fixed, real[:count])
+        labels = (
+            data.array(self._labels, "task.network.labels")
+            if self._labels
+            else data.own_labels(self._model, self._fixed, values)
+        )
+        self._right = data.require_labels(labels, len(real), self._fixed.answers)[:count]
+        self.programs = programs(self._model.resolve(), self._fixed)
+        self.network = workload(self._model.resolve(), self._fixed)
+        self._routine = integer(to_text(self._fixed))
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._numbers)
+
+    def payload(self, index: int) -> bytes:
+        """Return the network's input, step after step: uint8, or int16, little endian."""
+        kind = "<u1" if self._fixed.input_b == 1 else "<i2"
+        payload: bytes = self._numbers[index].astype(kind).tobytes()
+        return payload
+
+    def catalogue(self) -> list[Entry]:
+        """Return the right output of every sample."""
+        return [Entry(label) for label in self._right]
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Take the output with the largest sum, then the highest membrane, then the lowest
+        index.
+        """
+        return scored(self._right[index], self._fixed.answers, output)
+
+    def parts(self, output: bytes) -> dict[str, list[float]]:
+        """Return sums and last membranes of an output."""
+        return parts(self._fixed.answers, output)
+
+    def reference(self, payload: bytes) -> bytes:
+        """Return what a device must answer, by the integer model."""
+        routine = self._routine
+        return routine.output(routine.phases[0](routine.load(payload)))
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what identifies network and data."""
+        settings = self._settings
+        source = settings.source or "files of the bench's owner"
+        generated = source.lower().startswith((GENERATED, "random"))
+        facts: dict[str, Any] = {
+            "source": source,
+            "official": False,
+            "unofficial": "OWN DATA",
+            "statement": f"{source}; {self._labelled()}"
+            + ("" if generated else ": no benchmark's data"),
+            "samples": len(self),
+            "subset": "all"
+            if len(self) == self._available
+            else f"the first {len(self)} of {self._available}",
+            "outputs": self._fixed.answers,
+            "steps": int(self._numbers.shape[1]),
+            "channels": self._fixed.channels,
+            "inputs_limited": self._limited,
+            "inputs_sha256": data.digest(self._inputs),
+            "labels_sha256": data.digest(self._labels) if self._labels else "",
+            "model": identity(to_text(self._fixed)),
+            "model_file_sha256": data.digest(self._model),
+            "weight_bits": self._fixed.weight_bits,
+            "dt_s": self._fixed.dt_s,
+        }
+        if self._same is None:
+            facts["quantised"] = "in the model's file"
+        else:
+            facts["decided_as_in_floating_point"] = f"{self._same} of {self._available}"
+        return facts
+
+    def _labelled(self) -> str:
+        """Return whose the labels are."""
+        if self._labels:
+            return "labels of a file"
+        weights = "whole weights" if self._same is None else "its weights"
+        return f"right is what the network decides in floating point with {weights}"
