@@ -32,11 +32,7 @@ _PLACE = click.Path(exists=True, path_type=Path)
 @click.option("--all", "everything", is_flag=True, help="Show details and ordinary changes too.")
 @click.option("--suts", metavar="A,B,...", default="", help="Backends that are to run MODEL.nir.")
 @click.option(
-    "--samples",
-    type=click.IntRange(0),
-    default=40,
-    show_default=True,
-    help="Samples of each; 0: all.",
+    "--samples", type=click.IntRange(0), help="Samples of each session; 0: all [default: 40]."
 )
 @click.option(
     "--trials", type=click.IntRange(1), default=5, show_default=True, help="Trials of each session."
@@ -67,7 +63,7 @@ def compare(
     places: tuple[Path, ...],
     everything: bool,
     suts: str,
-    samples: int,
+    samples: int | None,
     trials: int,
     bench: Path | None,
     overrides: tuple[str, ...],
@@ -108,7 +104,7 @@ def _names(suts: str) -> list[str]:
 
 def _wanted(
     places: Sequence[Path],
-    samples: int,
+    samples: int | None,
     trials: int,
     bench: Path | None,
     overrides: tuple[str, ...],

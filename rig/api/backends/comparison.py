@@ -156,7 +156,9 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
     reference = _reference(told, task, first.provenance.task.model)
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
     trained = trains.of_task(task, sorted({index for each in kept.values() for index in each}))
-    trained = trained or next((each for each in kept.values() if each), {})
+    shown = next((name for name, each in kept.items() if each), "")
+    strange = not trained and bool(shown)
+    trained = trained or kept.get(shown, {})
     rows = tuple(
         BackendRow(each.name, failure=each.failure)
         if each.session is None
@@ -177,7 +179,10 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         reference=reference.name,
         rows=rows,
         complexity=of_facts(first.provenance.stored),
-        notes=tuple(_notes(rows)),
+        notes=(
+            *_notes(rows),
+            *([f"spike trains are compared with those of {shown}"] if strange else []),
+        ),
         metrics=tuple(dict.fromkeys(one.metric for row in rows for one in row.figures)),
     )
 
@@ -200,7 +205,8 @@ def _refuse_others(sessions: Sequence[Session]) -> None:
 def _about(session: Session) -> dict[str, Any]:
     results = session.results
     facts = results.provenance.stored["task"]
-    wanted = ("name", "model", "model_sha256", "samples", "subset", "data", "file_list_sha256")
+    wanted = ["name", "model", "samples", "subset", "data"]
+    wanted += [key for key in facts if key.endswith("sha256")]
     return {"scenario": results.scenario} | {key: facts.get(key) for key in wanted}
 
 

@@ -15,7 +15,7 @@ import tomli_w
 from rig.api.backends.comparison import Backend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
-from rig.bench.config import Config
+from rig.bench.config import NO_MONITOR, Config
 from rig.errors import ConfigError, RigError
 from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
@@ -25,8 +25,10 @@ from rig.store.session_folder import BENCH, EVENTS
 
 #: The task of a model that no other task knows for its own.
 _ANY_MODEL = "network"
+_SAMPLES = 40
 _SCENARIO = {"single_stream": {"idle_s": 0.3}}
-_SIMULATED_MONITOR: dict[str, Any] = {"virtual": {"sample_hz": 200_000}}
+#: A backend of which nothing is known draws nothing that could be simulated.
+_NO_MONITOR: dict[str, Any] = {NO_MONITOR: {}}
 
 
 class UnknownBackend(ConfigError):
@@ -35,16 +37,17 @@ class UnknownBackend(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be compared: a model, how many samples (0: all), and what a bench file says.
+    """What is to be compared: a model, how many samples (0: all; None: as many as the bench file
+    says, or 40, or all of inputs that are no task's own), and what a bench file says.
 
     `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]),
-    monitor and metadata of these, scenario, task and seeds of all; what it leaves out comes from
-    the example benches. `overrides` are those of
-    `rig run --set`. `files` are further settings of the task, such as its inputs.
+    monitor (else there is none) and metadata of these, scenario, task and seeds of all; backends
+    that it has no table for come from the example benches. `overrides` are those of `rig run
+    --set`. `files` are further settings of the task, such as its inputs.
     """
 
     model: Path
-    samples: int = 0
+    samples: int | None = None
     trials: int = 5
     bench: Path | None = None
     overrides: tuple[str, ...] = ()
@@ -69,24 +72,23 @@ def plan(name: str, wanted: Wanted) -> Planned:
     the beginning of an example bench's name, before "-" and the task.
     """
     own = _tables(wanted.bench)
-    mine = own.get("sut", {}).get(name)
-    # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
-    kind = name.partition("-")[0] if mine is not None else name
-    base = _of_file(name) if name.endswith(".toml") else _of_example(kind, wanted)
-    tree = tomllib.loads(base.toml())
-    if mine is not None:
-        tree["sut"] = {kind: mine}
-        if own.keys() & {"monitor", "rail"}:
-            tree = {key: tree[key] for key in tree if key not in ("monitor", "rail")}
+    if name in own.get("sut", {}):
+        # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
+        tree: dict[str, Any] = {"sut": {name.partition("-")[0]: own["sut"][name]}}
         tree |= {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
+        if not own.keys() & {"monitor", "rail"}:
+            tree["monitor"] = _NO_MONITOR
+    else:
+        base = config.load(Path(name)) if name.endswith(".toml") else _of_example(name, wanted)
+        tree = tomllib.loads(base.toml())
     task_kind, task = _task(own, wanted)
     tree["task"] = {task_kind: task}
     if scenario := own.get("scenario"):
         tree["scenario"] = scenario
-    elif tree["scenario"].keys() != _SCENARIO.keys():
+    elif tree.get("scenario", {}).keys() != _SCENARIO.keys():
         tree["scenario"] = _SCENARIO
     tree["bench"] = {
-        **tree["bench"],
+        **tree.get("bench", {}),
         **own.get("bench", {}),
         "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
         "trials": wanted.trials,
@@ -121,10 +123,6 @@ def _tables(bench: Path | None) -> dict[str, Any]:
         ) from error
 
 
-def _of_file(name: str) -> Config:
-    return config.load(Path(name))
-
-
 def _of_example(name: str, wanted: Wanted) -> Config:
     """Return an example bench: of this name, else one of this kind, of simulated energy first;
     else the backend with its defaults.
@@ -133,7 +131,14 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     known = examples.examples()
     named = [one for one in known if one.name == name]
     of_kind = [one for one in known if one.sut == name]
-    of_kind.sort(key=lambda one: (one.task != task, "virtual" not in one.monitor, len(one.name)))
+    of_kind.sort(
+        key=lambda one: (
+            one.task != task,
+            "virtual" not in one.monitor,
+            not one.name.endswith(f"-{task}"),
+            one.name,
+        )
+    )
     of_task = [one for one in known if one.name == f"{name}-{task}"]
     if found := [*named, *of_kind, *of_task]:
         return config.load(found[0].path)
@@ -145,7 +150,7 @@ def _of_example(name: str, wanted: Wanted) -> Config:
             path="--suts",
             try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
         )
-    bare = {"sut": {name: {}}, "monitor": _SIMULATED_MONITOR, "scenario": _SCENARIO}
+    bare = {"sut": {name: {}}, "monitor": _NO_MONITOR, "scenario": _SCENARIO}
     return config.parsed(tomli_w.dumps(bare | {"task": {task: {}}}), Path.cwd())
 
 
@@ -154,8 +159,10 @@ def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
     table = own.get("task") or {task_of(wanted.model): {}}
     kind, settings = next(iter(table.items()))
     settings = {**settings, **wanted.files, "model": str(wanted.model.resolve())}
-    if wanted.samples:
+    if wanted.samples is not None:
         settings["samples"] = wanted.samples
+    elif kind != _ANY_MODEL:
+        settings.setdefault("samples", _SAMPLES)
     return kind, settings
 
 

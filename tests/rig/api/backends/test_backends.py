@@ -40,6 +40,7 @@ BENCH = """
 clock_ppm = 60.0
 [sut.cpu-nir]
 program = "nir"
+[monitor.virtual]
 [scenario.single_stream]
 idle_s = 0.06
 warmup = 0
