@@ -26,6 +26,7 @@ from rig.settings.declare import PathText
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.search import THRESHOLDS_MAX
 from sut_backends.workers.process import Place, Worker
 from sut_backends.workers.settings import Core, HoldTime, SlotCount, StartLimit, Threads
@@ -99,6 +100,7 @@ def _info(settings: CpuSut.Settings, name: str, program: Program, worker: Worker
         "pinned": settings.core >= 0,
         "threads": settings.threads,
         "governor": _governor(about["cores"]),
+        "processor_energy_counter": processor_counter.said(),
         "garbage_collector": "off inside a query or a stream",
         "program": name,
         "knows_thresholds": about["searches"],

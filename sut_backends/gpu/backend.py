@@ -24,6 +24,7 @@ from rig.model.pace import Pace
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at, interpreter_of
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.search import THRESHOLDS_MAX
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place, Worker
@@ -172,6 +173,7 @@ def _info(settings: GpuSut.Settings, name: str, program: Program, worker: Worker
             "program": name,
             "entry": program.entry,
             "knows_thresholds": True,
+            "processor_energy_counter": processor_counter.said(),
             "simulated_power_w": dataclasses.asdict(settings.power_w),
         },
         origins=Origins(),

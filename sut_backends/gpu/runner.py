@@ -16,6 +16,7 @@ import numpy as np
 from sut_backends.gpu.fitness import input_max, sound, states_integers, unscaled
 from sut_backends.gpu.layers import Layers
 from sut_backends.gpu.neurons import Board
+from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 _CHECKED = (8, 50)
@@ -79,9 +80,8 @@ class TorchRunner:
             else str(board.dtype).removeprefix("torch."),
             "timed": "copy of the spikes to the device, the steps, a synchronise of the device, "
             "copy of the outputs back",
-            "kernels": "recorded once for each number of samples, and replayed"
-            if board.device.type == "cuda"
-            else "started one by one",
+            "kernels": self._kernels(),
+            "processor_energy_counter": processor_counter.said(),
             **_of_device(board),
         }
         if not self._integer and board.dtype == board.torch.float32:
@@ -143,7 +143,7 @@ class TorchRunner:
         On a GPU the kernels of a run are recorded, once for each shape of the spikes, and replayed:
         started one by one they would take several times as long.
         """
-        if self._board.device.type != "cuda":
+        if not self._records:
             return self._layers.run(self._board.tensor(given))
         if given.shape not in self._recorded:
             self._recorded[given.shape] = _recorded(self._board, self._layers, given.shape)
@@ -151,6 +151,18 @@ class TorchRunner:
         spikes.copy_(self._board.torch.as_tensor(given, dtype=self._board.dtype))
         replay()
         return values, membranes
+
+    def _kernels(self) -> str:
+        """Return how kernels are started; recording is tried on two steps of one sample."""
+        self._records = self._board.device.type == "cuda"
+        if not self._records:
+            return "started one by one"
+        try:
+            self._stepped(np.zeros((1, 2, *self._shape)))
+        except RuntimeError as error:
+            self._records = False
+            return f"started one by one, as they cannot be recorded: {_short(error)}"
+        return "recorded once for each number of samples, and replayed"
 
     def _difference(self) -> dict[str, Any]:
         """Return how far the outputs of float32 lie from those of float64 on random spikes."""

@@ -22,6 +22,7 @@ from rig.interfaces.cpu_program import Routine
 from scenarios.tasks.qubo import edges, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
 from scenarios.tasks.qubo.cost import EDGE, NODE, cost
+from scenarios.tasks.qubo.graph import from_edges
 
 #: What an edge between chosen nodes counts for the choice of a flip.
 WEIGHT = 1.5
@@ -42,12 +43,16 @@ def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routin
     """Return the search; parameters: chains (0: 256 on a GPU, 16 on a processor), tenure."""
     rules = tuning.rules(tables, tuple(PARAMETERS))
     torch = _torch(device)
+    pair = edges.encode(from_edges(2, np.array([[0, 1]])))
+    tried = Chains(torch, device, pair, PARAMETERS)
 
     def load(payload: bytes) -> Chains:
         nodes, count, _ = edges.HEAD.unpack_from(payload)
         return Chains(torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)})
 
-    return Routine(load, (), bytes, OneFlip, about=_about(torch, device))
+    return Routine(
+        load, (), bytes, OneFlip, about=_about(torch, device) | {"kernels": tried.kernels}
+    )
 
 
 class Chains:
@@ -72,12 +77,13 @@ class Chains:
         if self.chains < 1 or self._tenure < 0:
             raise ValueError("chains is 0 or more, and tenure too")
         self._replay: Any = None
+        self.kernels = "started one by one"
         if nodes == 0:
             return
         try:
             self._lay_out(nodes)
             if self.device.type == "cuda":
-                self._record()
+                self._try_to_record()
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise ValueError(
@@ -151,6 +157,17 @@ class Chains:
         self._free_from.scatter_(1, node, self._step + held)
         self._flips[number] = node[:, 0]
         self._costs[number] = self._cost
+
+    def _try_to_record(self) -> None:
+        try:
+            self._record()
+        except self.torch.cuda.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            why = str(error).splitlines()[0][:200]
+            self.kernels = f"started one by one, as they cannot be recorded: {why}"
+        else:
+            self.kernels = "recorded as pieces of 16 flips, and replayed"
 
     def _record(self) -> None:
         """Record a piece of flips as one graph of kernels, after some flips to warm up."""
