@@ -47,6 +47,7 @@ class SimulatedBoard:
     delay_s: Annotated[
         float, Interval(ge=0, le=1), Unit("s"), doc("Time of a command or an event on its way.")
     ] = 1e-3
+    truth: Annotated[PathText, doc("File that is told what the board really did.")] = ""
     fault: Annotated[
         Literal["", "stop", "jump", "missing", "still"],
         doc("Power events stop, or their stamps jump; a channel is missing; no stamps."),

@@ -38,7 +38,9 @@ class PowerEvents:
     """A thread that reads power events until `close`."""
 
     def __init__(self, samna: Any, board: Any, chip: str, hz: float, path: str) -> None:
-        self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115, closed by `close`
+        # A new file, not an old one emptied: who follows it sees that by its inode.
+        Path(path).unlink(missing_ok=True)
+        self._file = Path(path).open("x", encoding="utf-8")  # noqa: SIM115, closed by `close`
         home = samna.xyloA2TestBoard if chip == "audio2" else samna.xyloAudio3
         numbers = {
             name: int(getattr(home.MeasurementChannels, theirs))

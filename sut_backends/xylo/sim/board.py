@@ -65,6 +65,13 @@ class Core(Output):
             self._back = np.asarray(hidden.weights, np.int64) << int(hidden.weight_bit_shift)
             self._states = [np.zeros((2, len(one.neurons)), np.int64) for one in self._layers]
             self._fired = np.zeros(len(hidden.neurons), np.int64)
+            self._parameters = [
+                [
+                    np.array([int(getattr(neuron, name)) for neuron in one.neurons])
+                    for name in ("i_syn_decay", "v_mem_decay", "threshold")
+                ]
+                for one in self._layers
+            ]
 
     def take(self, events: list[Any]) -> None:
         """Do what events ask for."""
@@ -84,10 +91,12 @@ class Core(Output):
             elif name == "TriggerProcessing" and "target_timestep" in vars(event):
                 last = event.target_timestep
         if last is not None and self._layers:
-            self._run(now_ns, int(last))
+            self._run(int(last))
 
-    def _run(self, now_ns: int, stop: int) -> None:
-        """Step until a time step, and give a readout of each as it is done."""
+    def _run(self, stop: int) -> None:
+        """Step until a time step, and give a readout of each when it would be done: the chip is
+        busy from now on, not while it is computed here.
+        """
         config = self._config
         into, out = (
             np.asarray(part.weights, np.int64) << int(part.weight_bit_shift)
@@ -99,28 +108,27 @@ class Core(Output):
             given = counts.setdefault(step, np.zeros(len(into), np.int64))
             given[int(getattr(spike, "neuron_id", 0))] += 1
         self._inputs = []
-        began_ns = now_ns
+        readouts = []
         for step in range(self._step, stop):
             drive = np.zeros(len(self._fired), np.int64)
             drive[: into.shape[1]] = counts.get(step, np.zeros(len(into), np.int64)) @ into
             before = self._fired
             self._fired = self._stepped(0, drive + before @ self._back, 31)
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
-            now_ns += round(self._truth.step_s * NS_PER_S)
             told = {"output_spikes": spikes.tolist(), self._stamp: step}
             told["output_v_mems"] = self._states[1][1].tolist()
             told |= {name: [] for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")}
-            self.give(now_ns, self._events.Readout(**told))
+            readouts.append(self._events.Readout(**told))
         self._step = stop
-        self._truth.busy_ns.append((began_ns, now_ns))
+        step_ns = round(self._truth.step_s * NS_PER_S)
+        began_ns = time.monotonic_ns() + round(self._truth.delay_s * NS_PER_S)
+        self._truth.busy_ns.append((began_ns, began_ns + step_ns * len(readouts)))
+        for number, readout in enumerate(readouts, start=1):
+            self.give(began_ns + number * step_ns, readout)
 
     def _stepped(self, layer: int, drive: Any, most: int) -> Any:
         """Step the neurons of a layer: states of 16 bits that lose themselves shifted right."""
-        neurons = self._layers[layer].neurons
-        syn, mem, threshold = (
-            np.array([int(getattr(one, name)) for one in neurons])
-            for name in ("i_syn_decay", "v_mem_decay", "threshold")
-        )
+        syn, mem, threshold = self._parameters[layer]
         current, membrane = self._states[layer]
         current = np.clip(current + drive, -32_768, 32_767)
         current = current - _loss(current, syn)

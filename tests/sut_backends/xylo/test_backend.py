@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ import nir
 import numpy as np
 import pytest
 
+from drivers.xylo_board import events as board_events
+from drivers.xylo_board.driver import XyloBoard
 from rig.errors import BenchError, ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.steps import Load, Query
+from rig.trace.trace import Trace
+from rig.uncertainty.window_effects import of_energy, ranges_a
 from scenarios.tasks.asc.task import AscTask
 from sut_backends.workers.environments import installed
 from sut_backends.xylo import board_runner
-from sut_backends.xylo.backend import XyloSut, standard_place
+from sut_backends.xylo.backend import SimulatedBoard, XyloSut, standard_place
 from tests.conftest import ROOT
 
 #: An interpreter with sut_backends/xylo/requirements.txt.
@@ -83,9 +87,7 @@ def test_what_times_and_energies_are_is_stated_before_anything_is_opened() -> No
 
 
 def test_worker_and_monitor_meet_in_one_place() -> None:
-    from drivers.xylo_board import events
-
-    assert standard_place() == events.standard_place()
+    assert standard_place() == board_events.standard_place()
 
 
 def test_the_package_of_pypi_is_refused_without_being_imported(
@@ -119,6 +121,49 @@ def test_the_simulator_s_answers_are_those_of_the_integer_model(task: AscTask, c
             sut.do(Load(index), [task.payload(index)])
             done = sut.do(Query((index,)))
             assert done.output == task.reference_output(index)
+
+
+@needs_xylosim
+def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
+    task: AscTask, tmp_path: Path
+) -> None:
+    events, truth = tmp_path / "events.jsonl", tmp_path / "truth.json"
+    simulator = SimulatedBoard(truth=str(truth), step_s=1e-3)
+    settings = replace(
+        SETTINGS, chip="audio3", board="simulated", power_events=str(events), simulator=simulator
+    )
+    rails = {
+        channel: XyloBoard.open(
+            XyloBoard.Settings(
+                channel=channel, events=str(events), gain_limit=0.001, simulated=True
+            ),
+            BenchContext(),
+        )
+        for channel in ("digital", "io")
+    }
+    context = BenchContext(network=task.network)
+    with closing(XyloSut.open(settings, context)) as sut, ExitStack() as recordings:
+        for channel, rail in rails.items():
+            (tmp_path / channel).mkdir()
+            recordings.enter_context(rail.record(tmp_path / channel))
+        sut.do(Load(0), [task.payload(0)])
+        marks = sut.do(Query((0,), repeat=5)).marks
+    told = json.loads(truth.read_text())
+    # The network's phase, by the marks that the worker stamped.
+    (start_ns, stop_ns) = (mark.tick for mark in marks[1:3])
+    busy_ns = sum(
+        max(min(stop_ns, stop) - max(start_ns, start), 0) for start, stop in told["busy_ns"]
+    )
+    assert 0.4 < busy_ns / (stop_ns - start_ns) < 1
+    for channel, theirs in (("digital", "DigitalLogic"), ("io", "Io")):
+        rest_w, more_w = told["power_w"][theirs]
+        true_j = (rest_w * (stop_ns - start_ns) + more_w * busy_ns) / 1e9
+        trace = Trace.open(tmp_path / channel / "trace.jls")
+        limits = rails[channel].info.accuracy
+        from_s, to_s = ((tick - trace.start_monotonic_ns) / 1e9 for tick in (start_ns, stop_ns))
+        (found,) = trace.integrals([(from_s, to_s)], ranges_a(limits))
+        u_j = of_energy(found, limits, 100.0, (0.0, 0.0)).energy_u_j
+        assert abs(found.energy_j - true_j) < 2 * u_j < 0.2 * true_j
 
 
 BOARDS = """
