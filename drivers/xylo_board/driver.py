@@ -137,6 +137,7 @@ class XyloBoard:
             name=f"Xylo board's ADC, {settings.channel}",
             kind="xylo_board",
             simulated=self.simulates(settings),
+            origin=self.origin(settings),
             sample_hz=settings.power_hz,
             edge_hz=settings.power_hz,
             accuracy=self._accuracy,

@@ -22,6 +22,7 @@ from drivers.xylo_board.events import ChannelEvents, EventsFile
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost
 from rig.interfaces.context import BenchContext
+from rig.model.origin import Origin
 from rig.stop import pause
 from rig.trace.trace import Trace
 from rig.uncertainty.window_effects import of_energy, ranges_a
@@ -180,6 +181,14 @@ def test_a_file_that_is_not_this_worker_s_is_refused(tmp_path: Path, text: str, 
     with pytest.raises(BenchError, match=says) as found:
         ChannelEvents(EventsFile(path), "io", 100, 100.0, str(path)).new()
     assert found.value.try_next
+
+
+def test_its_energies_are_the_board_s_own_sensor_s() -> None:
+    for simulated, wanted in ((True, Origin.SIMULATED), (False, Origin.OWN_SENSOR)):
+        settings = replace(SETTINGS, events="/nowhere/events.jsonl", simulated=simulated)
+        monitor = XyloBoard.open(settings, BenchContext())
+        assert XyloBoard.origin(settings) is monitor.info.origin is wanted
+        assert monitor.info.simulated == simulated
 
 
 def test_limits_and_the_channel_have_to_be_stated() -> None:
