@@ -19,7 +19,7 @@ from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.plain_network import read
 
 RULES = ("file", "stock")
-DIFFERS = "one spike a step, above the threshold, then 0; the step of lag of each Dense taken off"
+NEURONS = {"file": "process models of the file's rule", "stock": "stock LIF and Dense"}
 PACKAGES = ("lava-nc", "lava-optimization", "numpy")
 #: Steps of a sample that fit without compiling anew, its lag taken off.
 RING_STEPS = 256
@@ -58,7 +58,7 @@ class LavaRunner:
         self._build(RING_STEPS)
         self.about = {
             "versions": versions,
-            "rule": self._rule,
+            "neurons": NEURONS[self._rule],
             "runs on": "Loihi 2" if self._hardware else "Lava's simulator on a processor",
             **self._report,
         }
@@ -89,7 +89,10 @@ class LavaRunner:
             fixed = chip.fixed_point(found)
             built = chip.build(found, fixed, layers.channels(network), ring_steps)
             config = configs.Loihi2HwCfg()
-            self._report = {"rule differs": DIFFERS, "processes": fixed.report}
+            self._report = {
+                "rule differs": layers.differs(network.conventions, "8-bit weights, 12-bit decays"),
+                "processes": fixed.report,
+            }
         elif self._rule == "file":
             built = import_module("sut_backends.loihi.file_rule").build(network, ring_steps)
             config = configs.Loihi2SimCfg(select_tag="floating_pt")
@@ -98,7 +101,7 @@ class LavaRunner:
             found = plan(network, vectors=True)
             built = stock.build(found, layers.channels(network), ring_steps)
             config = configs.Loihi2SimCfg(select_tag="floating_pt")
-            self._report = {"rule differs": DIFFERS}
+            self._report = {"rule differs": layers.differs(network.conventions)}
         self._report["lag_steps"] = built.lag_steps
         self._running = Running(built, ring_steps, config)
         self._running.compile()

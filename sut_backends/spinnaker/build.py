@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sut_backends.spinnaker.pynn_plan import DIFFERS, Population, PynnPlan
+from sut_backends.spinnaker.pynn_plan import Population, PynnPlan
 
 #: A weight is 16 bits, and so is the sum of a step in a ring buffer.
 RAW_MAX = 65_535
@@ -92,7 +92,7 @@ def report(plan: PynnPlan, made: dict[str, Any], input_spikes_max: int) -> dict[
         "weights": [
             _saturation(plan, one, made[one.node], input_spikes_max) for one in plan.populations
         ],
-        "rule differs": DIFFERS,
+        "rule differs": plan.differs,
         "lag_steps": plan.lag_steps,
     }
 

@@ -15,10 +15,6 @@ import numpy as np
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
 
-DIFFERS = (
-    "exact exponentials, one spike a step, reset to v_reset; the step of lag of each projection "
-    "taken off"
-)
 NEURONS = ("LIF", "CubaLIF")
 #: The highest threshold of a population lies so far above its rest.
 THRESHOLD_MV = 10.0
@@ -59,6 +55,7 @@ class PynnPlan:
     projections: list[Projection]
     output: str
     lag_steps: int
+    differs: str
 
 
 def plan(network: PlainNetwork) -> PynnPlan:
@@ -90,7 +87,14 @@ def plan(network: PlainNetwork) -> PynnPlan:
         projections,
         last.name,
         late[last.name],
+        _differs(network),
     )
+
+
+def _differs(network: PlainNetwork) -> str:
+    euler = network.conventions["scheme"] == "euler"
+    exact = ["exact exponentials, not forward Euler"] if euler else []
+    return layers.differs(network.conventions, *exact, "16-bit weights")
 
 
 def _into(node: PlainNode, network: PlainNetwork) -> list[tuple[str, Any]]:

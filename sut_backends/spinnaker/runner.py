@@ -98,6 +98,7 @@ class SpinnakerRunner:
             "machine": settings["machine"],
             "time_step_ms": found.dt_ms,
             "lag_steps": found.lag_steps,
+            "rule differs": found.differs,
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:

@@ -76,7 +76,7 @@ class SpinnakerTwoRunner:
             "versions": {"py-spinnaker2": version},
             "machine": self._machine,
             "lag_steps": self._lag,
-            "rule differs": "one spike a step, weights of 8 bit; compared with no chip",
+            "rule differs": layers.differs(network.conventions, "8-bit weights"),
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:

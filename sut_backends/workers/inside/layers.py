@@ -111,3 +111,21 @@ def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
     return [
         other.name for other in network.nodes if node.name in (*other.sources, *other.late_sources)
     ]
+
+
+def differs(conventions: dict[str, Any], *more: str) -> str:
+    """Return what cells that fire once a step, above the threshold, and go back to a value do
+    otherwise than a file's conventions; `more` is what else differs. Empty: nothing.
+    """
+    parts = list(more)
+    if conventions["spikes_max"] > 1:
+        parts.append(f"one spike a step, not up to {conventions['spikes_max']}")
+    if conventions["reset"] == "subtract":
+        parts.append("a reset to a value, not by the threshold")
+    if not conventions["above"]:
+        parts.append("a spike above the threshold, not at it")
+    if conventions["gains"] == "unit":
+        parts.append("an input added behind the decay, not before")
+    if conventions["current"] == "last":
+        parts.append("the new current, not that of the step before")
+    return "; ".join(parts)

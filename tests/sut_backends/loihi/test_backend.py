@@ -32,6 +32,7 @@ from sut_backends.workers.sut import WorkerSut
 from tests.conftest import ROOT
 from tests.sut_backends.loihi.test_rules import PYTHON, with_lava
 from tests.sut_backends.loihi.waves import seconds
+from tests.sut_backends.workers.test_process import gone
 
 
 @pytest.fixture
@@ -140,14 +141,6 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
 @with_lava
 def test_a_worker_that_dies_or_hangs_is_named_and_leaves_no_process(asc: BenchContext) -> None:
     (audio,) = seconds(1)
@@ -167,4 +160,4 @@ def test_a_worker_that_dies_or_hangs_is_named_and_leaves_no_process(asc: BenchCo
                     os.kill(pid, signal.SIGSTOP)
                 with pytest.raises(DeadlineError):
                     sut.do(Query((0,), limit_s=0.5))
-        assert not any(alive(pid) for pid in running)
+        assert [pid for pid in running if not gone(pid)] == []

@@ -122,6 +122,7 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     assert lava == ["10.0.0.1"]
     assert [one["cells"] for one in running.about["processes"]] == [4, 4, 3]
     assert running.about["lag_steps"] == 2
+    assert running.about["rule differs"] == "8-bit weights, 12-bit decays"
     first, membranes = running.run(spikes[0])
     assert membranes is None
     second, _ = running.run(spikes[1])

@@ -153,6 +153,7 @@ def test_lava_gives_what_is_stored() -> None:
         values, _, about = in_lava(PYTHON, network, stored["input"], rule)
         assert np.array_equal(values, stored[f"{rule}_values"])
         assert about["lag_steps"] == (0 if rule == "file" else 2)
+        assert not about.get("rule differs")
     shipped = graph.network(graph.read(SHIPPED_MODEL))
     with np.load(VECTORS / "asc.npz") as kept:
         asc = dict(kept)

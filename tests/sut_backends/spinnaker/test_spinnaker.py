@@ -136,6 +136,7 @@ def test_a_virtual_board_is_no_system_under_test(tmp_path: Path) -> None:
     assert told["board"] == "virtual: nothing was computed"
     assert (told["cores"], told["chips"], told["time_step_ms"]) == (3, 1, 1.0)
     assert [one["node"] for one in told["weights"]] == ["hidden", "last"]
+    assert told["rule differs"] == "exact exponentials, not forward Euler; 16-bit weights"
     for one in told["weights"]:
         assert max(one["excitatory"]["largest"], one["inhibitory"]["largest"]) <= 2.0**13
         assert one["excitatory"]["of"] + one["inhibitory"]["of"] in (40, 24)
