@@ -30,7 +30,7 @@ from rig.network.conventions import stated
 from rig.network.graph import Network
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.integer import run_layer, spike_counts
-from scenarios.tasks.asc.model import AscModel
+from scenarios.tasks.asc.model import STEP_S, AscModel
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import AscTask
 
@@ -55,20 +55,28 @@ def by_file(model: AscModel, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def by_twin(model: AscModel, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return spikes and membranes of stock LIF, in numpy, all slices side by side."""
+    """Return spikes and membranes of stock LIF, in numpy, all slices side by side; decays are of
+    the file's times, which are 32-bit numbers.
+    """
     spikes = counts.astype(np.float64)
     membrane = np.zeros(0)
     for layer in model.layers:
         current = np.zeros((len(spikes), layer.neurons))
         membrane = np.zeros_like(current)
+        kept_current = 1 - _share(layer.dash_syn)
+        kept_membrane = 1 - _share(layer.dash_mem)
         out = np.zeros((*spikes.shape[:2], layer.neurons))
         for step in range(spikes.shape[1]):
-            current = current * (1 - 0.5**layer.dash_syn) + spikes[:, step] @ layer.weight.T
-            membrane = membrane * (1 - 0.5**layer.dash_mem) + current
+            current = current * kept_current + spikes[:, step] @ layer.weight.T
+            membrane = membrane * kept_membrane + current
             out[:, step] = membrane > layer.threshold
             membrane[out[:, step] > 0] = 0
         spikes = out
     return spikes, membrane
+
+
+def _share(dash: np.ndarray) -> np.ndarray:
+    return STEP_S / (STEP_S * 2.0**dash).astype(np.float32).astype(np.float64)
 
 
 def in_lava(

@@ -118,8 +118,7 @@ def test_stored_runs_of_lava_are_the_models() -> None:
     assert np.array_equal(asc["file_membranes"], membranes)
     twin, twin_membranes = by_twin(model, asc["input"])
     assert equal(asc["stock_values"], twin) == 12
-    # The file has its times as 32-bit numbers, the twin has shifts.
-    np.testing.assert_allclose(asc["stock_membranes"], twin_membranes, rtol=1e-6)
+    np.testing.assert_allclose(asc["stock_membranes"], twin_membranes, rtol=1e-12)
     # Stock LIF is another model: of these twelve it decides nine as the file's rule does.
     assert equal(asc["stock_values"], trains) == 0
     assert int(np.sum(decisions(twin, twin_membranes) == decisions(trains, membranes))) == 9
