@@ -33,6 +33,9 @@ _OPTION_MISSING = 302
 #: guide, Queries).
 _INTERRUPTED = -410
 #: The answer to *IDN? can be distinguished from all others, also behind what is left of one.
+#: How an instrument may answer where it has no records yet, other than by an empty block. The empty
+#: line is an assumption, and so is SCPI's "no number": neither was seen on an instrument.
+_NOTHING_YET = re.compile(rb"\s*([+]?9[.]91E[+]?37)?\s*")
 _NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
 
 
@@ -124,20 +127,16 @@ class ScpiLink:
             ) from error
 
     def block(self, message: str, step: str) -> NDArray[np.float64]:
-        """Return a definite length block of big-endian 32-bit floats; raises RemoteProtocolError
-        for a damaged one.
+        """Return a definite length block of big-endian 32-bit floats, none where the instrument
+        answers by a line that says that there are none yet; raises RemoteProtocolError for a
+        damaged one.
         """
         with self._lock:
             try:
                 with self._exchange() as session:
-                    values = session.query_binary_values(
-                        message,
-                        datatype="f",
-                        is_big_endian=True,
-                        container=np.array,
-                        raise_on_late_block=True,
-                    )
-            except (ValueError, RuntimeError) as error:
+                    session.write(message)
+                    values = np.frombuffer(_block(session), ">f4")
+            except ValueError as error:
                 raise RemoteProtocolError(
                     f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE
                 ) from error
@@ -368,6 +367,23 @@ def open_library(visa_library: str) -> Any:
             "vendor's library: install Keysight IO"
             " Libraries, or name its file",
         ) from error
+
+
+def _block(session: Any) -> bytes:
+    """Return the content of a definite length block; none where a line says that there is nothing
+    yet. ValueError for a line that says anything else.
+    """
+    begin = session.read_bytes(1)
+    if begin != b"#":
+        line = begin if begin == b"\n" else begin + session.read_raw()
+        if _NOTHING_YET.fullmatch(line):
+            return b""
+        raise ValueError(f"the answer begins with {line[:80]!r}")
+    digits = int(session.read_bytes(1))
+    size_b = int(session.read_bytes(digits))
+    # The end of the line is read with it: a line end may be among the numbers.
+    answer: bytes = session.read_bytes(size_b + 1)
+    return answer[:size_b]
 
 
 def _entry(answer: str) -> tuple[int, str]:

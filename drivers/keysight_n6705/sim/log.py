@@ -81,6 +81,10 @@ class SimulatorFaults:
         Unit("s"),
         doc("The over-voltage protection switches the output off."),
     ] = 0.0
+    no_records_as: Annotated[
+        Literal["block", "line", "9.91E37"],
+        doc("How it says that there are no records yet: a block, a line without anything, NaN."),
+    ] = "block"
     short_block_at: Annotated[
         Number, doc("Fetch that is cut short, of those with records; 0: none.")
     ] = 0

@@ -360,6 +360,8 @@ class Simulator:
         self._fetches += bool(len(values))
         if not self._real:
             return ",".join(f"{value:.6E}" for value in values).encode()
+        if not len(values) and self._faults.no_records_as != "block":
+            return {"line": b"", "9.91E37": b"+9.91E+37"}[self._faults.no_records_as]
         data = values.astype("<f4" if self._swapped else ">f4").tobytes()
         length = str(len(data))
         if self._fetches == self._faults.short_block_at:

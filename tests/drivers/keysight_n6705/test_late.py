@@ -103,6 +103,25 @@ def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
     assert len(link.block("FETC:ELOG? 1000,(@1)", "fetching records")) == 0
 
 
+@pytest.mark.parametrize("form", ["block", "line", "9.91E37"])
+def test_no_records_yet_are_none_in_whatever_form_that_is_said(
+    linked: Linked, world: World, form: str
+) -> None:
+    link = linked(no_records_as=form)
+    log(link, world)
+    assert len(link.block("FETC:ELOG? 5000,(@1)", "fetching records")) == 2000
+    assert len(link.block("FETC:ELOG? 5000,(@1)", "fetching records")) == 0
+    assert in_step(link)
+
+
+def test_a_line_that_is_no_block_is_refused_with_what_it_says(linked: Linked, world: World) -> None:
+    link = linked()
+    log(link, world)
+    with pytest.raises(RemoteProtocolError) as told:
+        link.block("VOLT? (@1)", "fetching records")
+    assert "3.300000E+00" in told.value.evidence
+
+
 @pytest.mark.parametrize(
     ("late", "message", "came"),
     [
