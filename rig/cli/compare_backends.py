@@ -22,6 +22,7 @@ from rig.cli.progress import RunProgress
 from rig.cli.terminal import Terminal, print_whole
 from rig.errors import ConfigError, RigError, storage_error
 from rig.interfaces.task import Task
+from rig.network import graph
 from rig.store.session_folder import write_text
 
 _OUT = Terminal()
@@ -32,6 +33,7 @@ _RULE_WIDTH = 34
 
 def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | None) -> int:
     """Run what is missing, print the comparison, write its files; return the exit code."""
+    graph.read(wanted.model)  # what is no model is one mistake, not one of each backend
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
         raise ConfigError("two backends have one name", path="--suts", evidence=", ".join(names))

@@ -249,6 +249,9 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
         runs.plan("xylofon", Wanted(MODEL))
     assert rig("compare", MODEL, "--suts", "xylofon", cwd=done.folder).returncode == 2
     assert rig("compare", MODEL, cwd=done.folder).returncode == 2
+    told = rig("compare", "compare.toml", "--suts", "virtual", cwd=done.folder)
+    assert told.returncode == 2
+    assert "compare.toml is not a NIR file" in told.stderr
 
 
 def test_a_model_of_no_task_is_said(tmp_path: Path) -> None:
