@@ -130,10 +130,9 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     task, _ = _task({}, wanted)
     known = examples.examples()
     named = [one for one in known if one.name == name]
-    of_kind = [one for one in known if one.sut == name]
+    of_kind = [one for one in known if (one.sut, one.task) == (name, task)]
     of_kind.sort(
         key=lambda one: (
-            one.task != task,
             "virtual" not in one.monitor,
             not one.name.endswith(f"-{task}"),
             one.name,
@@ -151,7 +150,8 @@ def _of_example(name: str, wanted: Wanted) -> Config:
             try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
         )
     bare = {"sut": {name: {}}, "monitor": _NO_MONITOR, "scenario": _SCENARIO}
-    return config.parsed(tomli_w.dumps(bare | {"task": {task: {}}}), Path.cwd())
+    # The task is the model's, which takes the place of this one.
+    return config.parsed(tomli_w.dumps(bare | {"task": {"null": {}}}), Path.cwd())
 
 
 def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:

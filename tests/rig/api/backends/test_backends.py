@@ -23,7 +23,7 @@ from rig.api.sessions.session import Session, open_session
 from rig.bench import plugins
 from rig.cli.result_tables import print_results
 from rig.cli.terminal import Terminal
-from rig.errors import ConfigError, DataError, DeviceNotFound
+from rig.errors import DataError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.network import complexity, complexity_text, conventions, graph
 from rig.report.report import rendered
@@ -254,14 +254,29 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
     assert "compare.toml is not a NIR file" in told.stderr
 
 
-def test_a_model_of_no_task_is_said(tmp_path: Path) -> None:
-    other = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward.nir"
-    if "network" in plugins.names("task"):
-        assert runs.task_of(other) == "network"
-    else:
-        with pytest.raises(ConfigError, match="model of no task"):
-            runs.task_of(other)
-    assert runs.task_of(MODEL) == "asc"
+def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
+    other = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward"
+    assert (runs.task_of(MODEL), runs.task_of(other.with_suffix(".nir"))) == ("asc", "network")
+    with np.load(other.with_suffix(".npz")) as stored:
+        np.save(tmp_path / "inputs.npy", stored["input"])
+        dt_s = float(stored["dt_s"])
+    wanted = Wanted(
+        other.with_suffix(".nir"),
+        trials=1,
+        overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch"),
+        files={"inputs": str(tmp_path / "inputs.npy")},
+    )
+    backend = runs.run(runs.plan("cpu", wanted), tmp_path / "sessions", None)
+    found = comparison.compare([backend])
+    (row,) = found.rows
+    assert row.agreement is not None
+    assert row.agreement.outputs.share.value == 1.0
+    assert {part.count for part in row.agreement.parts} == {6}
+    # The same samples as those that the harness ran, in the same rule.
+    assert found.complexity is not None
+    assert found.complexity.effective_acs == 1409.5
+    # Nobody said what it draws.
+    assert forms.origin_of(row, "J") == "-"
 
 
 def test_one_changed_answer_is_found(done: Done) -> None:
