@@ -67,6 +67,12 @@ class SpinnakerSut(WorkerSut):
         """Return where sPyNNaker puts a network on a virtual board, and what of its weights 16 bits
         do not hold.
         """
+        if settings.generation != 1:
+            raise ConfigError(
+                "py-spinnaker2 maps a network as it loads it onto a board",
+                path="generation",
+                try_next="--set generation=1: SpiNNaker 1 on a virtual board",
+            )
         return mapped(MODULE, _place(settings), model, dt_s, _job(settings))
 
     @staticmethod

@@ -87,6 +87,8 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
     with pytest.raises(BenchError, match=r"asc\.nir is not mapped") as refused:
         mapped(str(SHIPPED_MODEL), "--on", "spinnaker", "--set", f"interpreter={sys.executable}")
     assert "sPyNNaker is not installed" in refused.value.evidence
+    with pytest.raises(ConfigError, match="py-spinnaker2 maps a network as it loads it"):
+        mapped(str(SHIPPED_MODEL), "--on", "spinnaker", "--set", "generation=2")
 
 
 def test_what_has_no_sensors_says_so(tmp_path: Path) -> None:
