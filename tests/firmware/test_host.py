@@ -50,6 +50,7 @@ def test_host_tests_pass(folder: Path) -> None:
         "faults",
         "time",
         "minimal",
+        "network",
     ):
         assert f"{name}: " in output
 

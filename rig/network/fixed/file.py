@@ -22,6 +22,7 @@ from cattrs.strategies import configure_tagged_union
 
 from rig.errors import DataError
 from rig.network import graph as graphs
+from rig.network.fixed.checks import require_whole
 from rig.network.fixed.form import Body, Convolution, Dense, FixedNetwork, FixedNode, Ints
 from rig.network.graph import DT_KEY
 
@@ -90,6 +91,7 @@ def from_text(text: str, path: Path) -> FixedNetwork:
             evidence=f"{stored.format} {stored.format_version}, wanted {FORMAT} {FORMAT_VERSION}",
             try_next="rig model quantize once more, on the NIR file that it was made of",
         )
+    require_whole(stored.network)
     return stored.network
 
 

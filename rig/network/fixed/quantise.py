@@ -13,6 +13,7 @@ import numpy as np
 from rig.errors import DataError
 from rig.network.conventions import Conventions
 from rig.network.fixed.bounds import bounds, entering
+from rig.network.fixed.checks import require_whole
 from rig.network.fixed.factors import MULTIPLIER_SHIFT_MAX, compact, multiplier, power_of_two, whole
 from rig.network.fixed.form import (
     VALUE_MAX,
@@ -66,9 +67,8 @@ def quantise(
         scale_in = _entering_scale(place, network, made, entering(place, largest))
         made[place.name] = _node(place, network, how, dt_s, bits, scale_in, largest, hard, made)
         hard[place.name] = _hard(made[place.name], hard)
-    nodes = tuple(_with_edges(place, made) for place in network.places)
-    return FixedNetwork(
-        nodes,
+    fixed = FixedNetwork(
+        tuple(_with_edges(place, made) for place in network.places),
         network.inputs,
         network.outputs,
         tuple(membrane_of(network, name) for name in network.outputs),
@@ -77,6 +77,8 @@ def quantise(
         bits,
         by_name(how),
     )
+    require_whole(fixed)
+    return fixed
 
 
 def _input(place: Place, scale: float) -> FixedNode:

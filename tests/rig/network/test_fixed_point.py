@@ -177,6 +177,12 @@ def test_no_sum_can_overflow_and_weights_get_fewer_bits_for_that() -> None:
     assert counts.weight_max == 127
 
 
+def test_a_sum_that_even_the_smallest_weights_overflow_is_refused() -> None:
+    made = dense(nir.Linear(np.ones((1, 70_000))))
+    with pytest.raises(DataError, match="node0: a sum beyond 32 bit"):
+        quantised(made, np.full((1, 1, 70_000), 0.5))
+
+
 def test_fewer_bits_are_said_to_cost_spikes() -> None:
     vector = np.load(VECTORS / "norse-lif-0.001.npz")
     made = graph.read(VECTORS / "norse-lif-0.001.nir")
