@@ -9,8 +9,10 @@ import ctypes
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import Any
 
+import nir
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,6 +23,7 @@ from rig.errors import DataError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query
 from rig.network import graph
+from rig.network.conventions import Conventions, Reset
 from rig.network.fixed.c_header import header
 from rig.network.fixed.file import from_text, to_text
 from rig.network.fixed.form import FixedNetwork, Ints
@@ -119,6 +122,26 @@ def test_every_kind_of_node_and_limit_is_met(library: ctypes.CDLL) -> None:
     assert limited > 10
 
 
+def test_a_membrane_at_its_threshold_fires_or_not_on_both(library: ctypes.CDLL) -> None:
+    one = np.ones(1)
+    nodes = {
+        "input": nir.Input(np.array([1])),
+        "if": nir.IF(one / DT_S, 2 * one, 0 * one),
+        "output": nir.Output(np.array([1])),
+    }
+    made = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False)
+    inputs = np.ones((2, SHORT, 1), np.int64)
+    inputs[1, ::2] = 4
+    spikes = []
+    for above, reset in product((True, False), Reset):
+        how = Conventions(above=above, reset=reset, spikes_max=3 if reset is Reset.SUBTRACT else 1)
+        fixed = quantised(made, None, None, how).fixed
+        compare_inputs(library, fixed, inputs)
+        spikes.append(run(fixed, inputs).answers(fixed)[0].ravel().tolist())
+    # Of 1 a step: above 2 every third step, then again; at 2 every second.
+    assert spikes == [[4, 6], [5, 14], [6, 6], [6, 15]]
+
+
 #: What no quantiser writes, or only at another place.
 ODD = (-1, 0, 1, 3, 7, 63, 127, 255, 256, 2**15, -(2**15), 2**31 - 1, 2**31, -(2**31), 2**63, 1e300)
 
@@ -166,7 +189,7 @@ def shipped() -> tuple[FixedNetwork, Ints]:
 
 
 def test_the_shipped_header_is_that_of_the_example(shipped: tuple[FixedNetwork, Ints]) -> None:
-    # Written by header() as here; `rig firmware build --model` writes others into a project.
+    # Written by header() as here: "python -m pytest" says when it is another.
     assert header(shipped[0], STEPS) == HEADER.read_text(encoding="utf-8")
 
 
