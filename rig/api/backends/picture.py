@@ -51,6 +51,9 @@ def drawing(found: ModelComparison) -> Drawing:
         _draw(axes, visible(name), unit, [_value(row, name) for row in found.rows])
     panels[0].set_yticks(range(len(found.rows)), [visible(row.name) for row in found.rows])
     panels[0].set_ylim(len(found.rows) - 0.5, -0.5)
+    # What is written over the next panel is not covered by it.
+    panels[0].set_zorder(2)
+    panels[0].patch.set_visible(False)
     for place, row in enumerate(found.rows):
         if row.failure is not None:
             _no_result(panels[0], place, row)

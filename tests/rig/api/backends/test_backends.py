@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import shutil
+import tomllib
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -277,6 +278,19 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
     assert found.complexity.effective_acs == 1409.5
     # Nobody said what it draws.
     assert forms.origin_of(row, "J") == "-"
+
+
+def test_the_example_s_variants_are_benches() -> None:
+    bench = ROOT / "examples" / "compare.toml"
+    variants = tomllib.loads(bench.read_text())["sut"]
+    assert len(variants) == 4
+    for name, settings in variants.items():
+        planned = tomllib.loads(runs.plan(name, Wanted(MODEL, bench=bench)).text)
+        (kind,) = planned["sut"]
+        assert kind == name.partition("-")[0]
+        assert settings.items() <= planned["sut"][kind].items()
+        assert planned["task"]["asc"]["samples"] == 40
+        assert planned["monitor"] == {"none": planned["monitor"]["none"]}
 
 
 def test_one_changed_answer_is_found(done: Done) -> None:
