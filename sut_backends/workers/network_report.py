@@ -68,6 +68,8 @@ def reported(
         try:
             worker = Worker(program, where)
         except BenchError as error:
+            if type(error) is not BenchError:  # late, or gone: they say so
+                raise
             raise BenchError(
                 f"{model.name} {what.failed}",
                 evidence=error.evidence,

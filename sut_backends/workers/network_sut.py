@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError
+from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.network_task import NetworkWorkload
@@ -136,4 +136,13 @@ def _started(
         }
         program = Program(_ROUTINE, workload.task, workload.model, arguments)
         packages = tuple(name.split(".")[0] for name in (runner.module, workload.codec))
-        return Worker(program, dataclasses.replace(place, packages=packages))
+        try:
+            return Worker(program, dataclasses.replace(place, packages=packages))
+        except BenchError as error:
+            if type(error) is not BenchError:  # late, or gone: they say so
+                raise
+            raise BenchError(
+                f"{runner.name} does not start with {workload.path.name}",
+                evidence=error.evidence,
+                try_next=error.try_next,
+            ) from error

@@ -106,9 +106,7 @@ class Worker(ChildProcess):
                 f"{program.entry} does not start",
                 evidence=f"{self.about['error']} ({self.about['python']})"
                 + (f"; it printed: {said}" if said and self._isolation else ""),
-                try_next=f"{self.about['missing']} is missing in {interpreter}: rig sdk doctor"
-                if self.about["missing"]
-                else "the task's own model and data",
+                try_next=_what_helps(self.about, interpreter),
             )
 
     @property
@@ -223,6 +221,14 @@ class Worker(ChildProcess):
             evidence=evidence,
             try_next="run it again; is there memory enough?",
         )
+
+
+def _what_helps(refusal: Mapping[str, Any], interpreter: str) -> str:
+    if refusal["missing"]:
+        return f"{refusal['missing']} is missing in {interpreter}: rig sdk doctor"
+    if refusal["refused"]:
+        return "what it says; docs/BACKENDS.md has what each backend runs"
+    return "the task's own model and data"
 
 
 def _code_of(program: Program, place: Place) -> dict[str, Any]:

@@ -37,7 +37,11 @@ def main(order: str) -> None:
         module, _, function = job["entry"].partition(":")
         routine: Routine = getattr(importlib.import_module(module), function)(**job["arguments"])
     except Exception as error:
-        refusal = {"error": f"{type(error).__name__}: {error}", "python": _python()}
+        refusal = {
+            "error": f"{type(error).__name__}: {error}",
+            "refused": isinstance(error, ValueError),
+            "python": _python(),
+        }
         answer(answers, refusal | {"missing": getattr(error, "name", None)})
         return
     gc.freeze()
