@@ -15,9 +15,12 @@ from drivers.host_counters.nvml_board import Board
 from drivers.host_counters.nvml_state import COMPUTES, BoardProcess, BoardState, read_state
 from drivers.host_counters.recording import CounterRecording
 from rig.errors import BenchError, storage_error
+from rig.stop import pause
 
 REFUSE: Final = "refuse"
 FILE: Final = "board.json"
+_LOOKS = 5
+_APART_S = 0.2
 _TRY = (
     'end them, or take another board (rig scan); others = "state" measures all the same, and the '
     "energy is that of all"
@@ -32,10 +35,12 @@ class BoardWatch:
         self.board = board
         self._refuses = refuses
         self.opened = read_state(library, board.handle)
-        # Nothing of the rig's computes yet, so that whoever does is somebody else.
-        self._strangers = tuple(
-            one for one in self.opened.processes or () if one.kind == COMPUTES and not one.own
-        )
+        # Who has just ended may be listed a moment longer.
+        for _ in range(_LOOKS if refuses else 0):
+            if not self._strangers:
+                break
+            pause(_APART_S)
+            self.opened = read_state(library, board.handle)
         self._require(self._strangers)
         if refuses and self.opened.mig:
             raise BenchError(
@@ -43,6 +48,13 @@ class BoardWatch:
                 evidence="the energy counter is that of the whole board",
                 try_next='sudo nvidia-smi -mig 0; others = "state" measures all the same',
             )
+
+    @property
+    def _strangers(self) -> tuple[BoardProcess, ...]:
+        """Return who computed as it was opened: nothing of the rig's did yet."""
+        return tuple(
+            one for one in self.opened.processes or () if one.kind == COMPUTES and not one.own
+        )
 
     @property
     def said(self) -> str:
@@ -109,6 +121,7 @@ class BoardLog:
             "memory_mhz": _ends([state.memory_mhz for state in seen]),
             "temperature_c": _ends([state.temperature_c for state in seen]),
             "held_down_by": sorted(held),
+            "own_process_seen": any(one.own for one in processes.values()),
             "processes": [
                 {"pid": one.pid, "name": one.name, "kind": one.kind, "own": one.own}
                 for one in processes.values()

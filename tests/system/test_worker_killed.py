@@ -27,6 +27,7 @@ KINDS = {
     "cpu": ("cpu-asc-virtual.toml",),
     "xylo": ("xylosim-asc.toml",),
     "loihi": ("lava-asc.toml",),
+    "gpu": ("torch-asc.toml",),
 }
 
 

@@ -197,3 +197,17 @@ def test_an_old_driver_is_asked_by_the_old_name() -> None:
 def test_every_state_of_the_simulator_is_tried_here() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(f'"{state}"' in here for state in STATES)
+
+
+def test_a_process_that_has_just_ended_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator = library("process")
+    asked = []
+
+    def passed(duration_s: float) -> None:
+        asked.append(duration_s)
+        simulator.fault = "" if len(asked) == 2 else "process"
+
+    monkeypatch.setattr("drivers.host_counters.nvml_watch.pause", passed)
+    monitor = Nvml(SIMULATED, simulator, simulator)
+    assert len(asked) == 2
+    assert monitor.info.details["others"] == "nobody else computed on the board"

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a GPU replays of recorded kernels, on a stand-in for torch's CUDA graphs that repeats the
+recorded calls on the processor. It shows that recording and replay fit together; what CUDA makes of
+them it does not show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rig.interfaces.context import BenchContext
+from rig.network import graph
+from rig.network.conventions import stated
+from rig.network.plain import write_plain
+from scenarios.tasks.asc.task import SHIPPED_MODEL
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.one_flip import PARAMETERS, Chains, OneFlip
+from scenarios.tasks.qubo.task import QuboTask
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
+
+
+class StandInGraph:
+    """A recorded graph of kernels: calls that are made again, into the same results."""
+
+    recording: StandInGraph | None = None
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.replays = 0
+
+    def replay(self) -> None:
+        self.replays += 1
+        for call in self.calls:
+            call()
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the stand-in for what is used of torch.cuda."""
+
+    @contextlib.contextmanager
+    def recorded(into: StandInGraph) -> Iterator[None]:
+        StandInGraph.recording = into
+        yield
+        StandInGraph.recording = None
+
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    for name, stand_in in {
+        "Stream": lambda device: stream,
+        "current_stream": lambda device: stream,
+        "stream": lambda own: contextlib.nullcontext(),
+        "synchronize": lambda device: None,
+        "CUDAGraph": StandInGraph,
+        "graph": recorded,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, stand_in)
+
+
+def test_a_network_gives_by_replay_what_it_gives_one_by_one(
+    cuda: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from sut_backends.gpu import runner as module
+    from sut_backends.gpu.layers import Layers
+
+    model = graph.read(SHIPPED_MODEL)
+    path = tmp_path / "network.npz"
+    write_plain(graph.network(model), stated(model.nodes), None, path)
+    runner = module.open_network({"plain": str(path), "settings": {"device": "cpu"}})
+    rng = np.random.default_rng(5)
+    first, second = rng.integers(0, 15, (2, 3, 20, 16))
+    due = [runner.run_many(list(samples)) for samples in (first, second)]
+    own = Layers.run
+
+    def run(layers: Layers, given: Any) -> tuple[Any, Any]:
+        found = own(layers, given)
+        if StandInGraph.recording is not None:
+
+            def again() -> None:
+                with torch.inference_mode():
+                    for old, new in zip(found, own(layers, given), strict=True):
+                        old.copy_(new)
+
+            StandInGraph.recording.calls.append(again)
+        return found
+
+    monkeypatch.setattr(Layers, "run", run)
+    runner._records = True
+    for _ in range(2):
+        for samples, expected in zip((first, second), due, strict=True):
+            found = runner.run_many(list(samples))
+            for ours, theirs in zip(found, expected, strict=True):
+                assert np.array_equal(ours[0], theirs[0])
+                assert np.array_equal(ours[1], theirs[1])
+    assert len(runner._recorded) == 1
+    runner.run(first[0])
+    assert len(runner._recorded) == 2
+    runner.close()
+    assert not runner._recorded
+
+
+def test_a_search_goes_on_by_replay_and_its_vectors_cost_what_it_counts(
+    cuda: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = QuboTask.open(QuboTask.Settings((50,), (0.1,), (0,)), BenchContext())
+    chains = Chains(torch, "cpu", task.payload(0), PARAMETERS)
+    flip = Chains._flip
+
+    def flipped(self: Chains, number: int) -> None:
+        if StandInGraph.recording is None:
+            flip(self, number)
+        else:
+            StandInGraph.recording.calls.append(lambda: flip(self, number))
+
+    monkeypatch.setattr(Chains, "_flip", flipped)
+    chains._try_to_record()
+    assert chains.kernels.startswith("recorded")
+    search = OneFlip(chains, 1)
+    for _ in range(20):
+        search.advance(1.0, None)
+    assert search.cost == task.target(0)
+    assert cost(chains.graph, search._vector) == search.cost
+    assert search.output(True)
+
+
+def test_kernels_that_cannot_be_recorded_are_started_one_by_one(
+    cuda: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(into: StandInGraph) -> Any:
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+    task = QuboTask.open(QuboTask.Settings((50,), (0.1,), (0,)), BenchContext())
+    chains = Chains(torch, "cpu", task.payload(0), PARAMETERS)
+    monkeypatch.setattr(torch.cuda, "graph", fails)
+    chains._try_to_record()
+    assert chains.kernels.endswith("operation not permitted when stream is capturing")
+    search = OneFlip(chains, 1)
+    search.advance(1.0, None)
+    assert search.cost < 0
