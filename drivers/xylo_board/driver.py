@@ -8,7 +8,7 @@ docs/decisions/2026-11-23-monitors-without-edges.md. Never run on hardware.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -213,8 +213,11 @@ class XyloBoard:
 
 
 def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
+    edge_s = settings.shift_limit_s + 1 / settings.power_hz
     if settings.calibration:
-        return accuracy.load(Path(settings.calibration))
+        # What a calibration of the ADC cannot know: where windows end.
+        stated = accuracy.load(Path(settings.calibration))
+        return replace(stated, edge_s=max(stated.edge_s, edge_s))
     simulated = settings.events == SIMULATOR
     if not settings.gain_limit and not simulated:
         raise ConfigError(
@@ -233,5 +236,5 @@ def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
         source=f"gain: {claim} (the maker states none); ends of windows: shift_limit_s and a "
         "period; clock: clock_limit_ppm, assumed; voltage: 1 V by definition",
         verified=simulated,
-        edge_s=settings.shift_limit_s + 1 / settings.power_hz,
+        edge_s=edge_s,
     )

@@ -141,7 +141,11 @@ class XyloSut:
                 "power_events": events if has_board else "",
                 "simulator": asdict(settings.simulator),
             },
-            refuse=functools.partial(require_mappable, chip=settings.chip),
+            refuse=functools.partial(
+                require_mappable,
+                chip=settings.chip,
+                dt_s=context.network.dt_s if context.network else None,
+            ),
         )
         place = Place(
             interpreter_of("xylo", settings.interpreter, context),

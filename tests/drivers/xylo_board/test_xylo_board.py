@@ -191,6 +191,36 @@ def test_its_energies_are_the_board_s_own_sensor_s() -> None:
         assert monitor.info.simulated == simulated
 
 
+def test_a_calibration_of_the_adc_leaves_the_ends_of_windows_uncertain(tmp_path: Path) -> None:
+    path = tmp_path / "adc.toml"
+    path.write_text(
+        """source = "a comparison"
+clock_ppm = 10.0
+[[current]]
+up_to = 5.0
+gain = 0.01
+offset = 1e-6
+[[voltage]]
+up_to = 1.0
+gain = 0.0
+offset = 0.0
+"""
+    )
+    settings = replace(SETTINGS, calibration=str(path), gain_limit=0.0, power_hz=50)
+    limits = XyloBoard.open(settings, BenchContext()).info.accuracy
+    assert limits.current[0].gain == 0.01 and limits.edge_s == pytest.approx(0.02 + 0.02)
+
+
+def test_without_a_worker_a_recording_says_so(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, events=str(tmp_path / "none.jsonl"))
+    with (
+        pytest.raises(BenchError, match="no worker writes power events") as found,
+        XyloBoard.open(settings, BenchContext()).record(tmp_path),
+    ):
+        pause(0.1)
+    assert "[sut.xylo]" in found.value.try_next
+
+
 def test_limits_and_the_channel_have_to_be_stated() -> None:
     for changed, says in (({"channel": ""}, "which supply"), ({"gain_limit": 0.0}, "ADC may be")):
         settings = replace(SETTINGS, events="/nowhere/events.jsonl", **changed)
