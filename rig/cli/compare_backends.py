@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rig.api.backends import comparison, forms, picture, runs, trains
-from rig.api.backends.comparison import Backend, Failure, ModelComparison
+from rig.api.backends.rows import Backend, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import open_session
 from rig.bench import config

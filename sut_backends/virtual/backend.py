@@ -125,7 +125,8 @@ class VirtualSut:
             details={
                 "clock_ppm": settings.clock_ppm,
                 "knows_thresholds": settings.solve.tells_ticks,
-                "answers": "the task's own",
+                "answers": "the task's own"
+                + (f", {settings.error_rate:g} of them wrong" if settings.error_rate else ""),
             },
         )
         self._rest_until_ns(self._world.now_ns())

@@ -14,7 +14,7 @@ from typing import Any
 
 from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement
-from rig.api.backends.comparison import BackendRow, Figure, ModelComparison
+from rig.api.backends.rows import BackendRow, Figure, ModelComparison
 from rig.network import complexity_text
 from rig.plain_text import visible
 from rig.results.stated import digits

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from rig.api.backends.comparison import BackendRow, ModelComparison
+from rig.api.backends.rows import BackendRow, ModelComparison
 from rig.model.origin import Origin
 from rig.plain_text import visible
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE

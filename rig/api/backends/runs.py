@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from rig.api.backends.comparison import Backend, Failure
+from rig.api.backends.rows import Backend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config

@@ -18,7 +18,7 @@ import pytest
 
 from rig.api.backends import agreement, comparison, forms, picture, runs
 from rig.api.backends.agreement import Answer
-from rig.api.backends.comparison import Backend, Failure, ModelComparison
+from rig.api.backends.rows import Backend, BackendRow, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import Session, open_session
 from rig.bench import plugins
@@ -167,7 +167,7 @@ def test_sessions_of_one_model_give_the_same_table(done: Done) -> None:
 def test_the_picture_has_a_line_for_each_backend_and_colours_for_origins(
     found: ModelComparison, tmp_path: Path
 ) -> None:
-    gone = comparison.BackendRow("gone", failure=Failure("no such board"))
+    gone = BackendRow("gone", failure=Failure("no such board"))
     drawn = picture.drawing(dataclasses.replace(found, rows=(*found.rows, gone)))
     panels = drawn.get_axes()
     assert [axes.get_title(loc="left") for axes in panels[1:]] == list(found.main_metrics)
@@ -239,7 +239,7 @@ def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
     assert backend.failure == Failure(error.cause, error.evidence, error.try_next)
     with pytest.raises(DataError, match="no backend has results"):
         comparison.compare([backend])
-    row = comparison.BackendRow("xylo", failure=backend.failure)
+    row = BackendRow("xylo", failure=backend.failure)
     shown = dataclasses.replace(found, rows=(*found.rows, row))
     assert f"| xylo | did not run: {error.cause} |" in forms.markdown(shown)
     assert any(error.cause in line for line in forms.remarks(shown))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rig.api.backends import comparison, forms, runs, trains
-from rig.api.backends.comparison import Backend
+from rig.api.backends.rows import Backend
 from rig.api.backends.runs import Wanted
 from rig.api.sessions.session import Session
 from rig.bench import plugins

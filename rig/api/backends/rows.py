@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model on several backends, as plain data: for each its session, how its answers agree with
+the reference, and its main numbers with interval and origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.api.backends.agreement import Agreement
+from rig.api.sessions.session import Session
+from rig.errors import RigError
+from rig.network.complexity import Complexity
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A headline metric of a backend, with the 95 % intervals of its session: for the same samples
+    measured again, and for other samples; an end is None where there is none. `origin` is one of
+    the four labels, empty for what is neither a time nor an energy. `shown` names the interval
+    that stands in tables: of a share that for other samples, as all backends had the same ones.
+    """
+
+    metric: str
+    value: float | None
+    unit: str
+    higher_is_better: bool | None
+    same_samples: tuple[float | None, float | None]
+    other_samples: tuple[float | None, float | None]
+    shown: str
+    origin: str
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the interval that tables show."""
+        return self.other_samples if self.shown == "other samples" else self.same_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a backend gave no result."""
+
+    cause: str
+    evidence: str = ""
+    try_next: str = ""
+
+    @classmethod
+    def of(cls, error: RigError) -> Failure:
+        """Return what an error says."""
+        return cls(error.cause, error.evidence, error.try_next)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """A backend: its name in the comparison, its session, and what came of it.
+
+    `rule` is what the backend says of how it runs the network, where that is told: conventions that
+    differ explain answers that do. `failure` is there where it has no result; then the rest is
+    empty. `valid`: the session ended, and every trial is valid; `verdict`: the trials replicate;
+    `reason` says why they do not.
+    """
+
+    name: str
+    session: Path | None = None
+    sut: str = ""
+    kind: str = ""
+    monitor: str = ""
+    trials: int = 0
+    valid: bool = False
+    verdict: bool = False
+    reason: str = ""
+    labels: tuple[str, ...] = ()
+    rule: str = ""
+    agreement: Agreement | None = None
+    figures: tuple[Figure, ...] = ()
+    failure: Failure | None = None
+
+    def figure(self, metric: str) -> Figure | None:
+        """Return one of its figures."""
+        return next((one for one in self.figures if one.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """One model and one set of samples on several backends.
+
+    `reference` says whose answers the others are compared with. `complexity` is the network's,
+    counted without any device, where the sessions tell it. `notes` are what a reader must know.
+    """
+
+    model: str
+    task: str
+    scenario: str
+    samples: int
+    data: str
+    reference: str
+    rows: tuple[BackendRow, ...]
+    complexity: Complexity | None = None
+    notes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def main_metrics(self) -> tuple[str, ...]:
+        """Return the first metric of each unit: what a narrow table shows."""
+        first: dict[str, str] = {}
+        for name in self.metrics:
+            found = [one for row in self.rows if (one := row.figure(name)) is not None]
+            first.setdefault(found[0].unit, name)
+        return tuple(name for unit, name in first.items() if unit in ("1", "s", "J"))
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A backend to compare: its name, and its session or why there is none."""
+
+    name: str
+    session: Session | None
+    failure: Failure | None = None
