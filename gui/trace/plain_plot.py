@@ -23,10 +23,9 @@ class PlainPlot(QWidget):
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(accessible)
-        self._plot: Any = pyqtgraph.PlotWidget()
+        self._plot: Any = pyqtgraph.PlotWidget(enableMenu=False)
         self._plot.setObjectName(f"{name}-plot")
         self._plot.setAccessibleName(accessible)
-        self._plot.setMenuEnabled(False)
         self._plot.hideButtons()
         self._plot.showGrid(x=True, y=True, alpha=0.15)
         self._legend: Any = None

@@ -110,9 +110,10 @@ class PictureView(QWidget):
             "bottom": _axis(panel.x, "bottom", self._theme),
             "left": _axis(panel.y, "left", self._theme),
         }
-        plot = self._layout.addPlot(row=panel.row, col=panel.column, axisItems=axes)
+        plot = self._layout.addPlot(
+            row=panel.row, col=panel.column, axisItems=axes, enableMenu=False
+        )
         plot.hideButtons()
-        plot.setMenuEnabled(False)
         plot.setTitle(panel.title or None, color=self._theme.text)
         plot.getViewBox().invertY(panel.y.inverted)
         plot.getViewBox().invertX(panel.x.inverted)
