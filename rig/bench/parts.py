@@ -44,6 +44,7 @@ def open_task(
     return task, replace(
         bare,
         reference=getattr(task, "reference", None),
+        expect=getattr(task, "expect", None),
         searcher=task.searcher if isinstance(task, Searched) else None,
         programs=task.programs if isinstance(task, Programmed) else {},
         network=task.network if isinstance(task, Networked) else None,

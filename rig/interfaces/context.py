@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,8 @@ class BenchContext:
 
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth
     behind simulated devices. `seed` makes everything random on this bench repeatable. `reference`
-    is the task's own answer to a payload, where it has one: what a virtual device answers.
+    is the task's own answer to a payload, where it has one: what a virtual device answers. `expect`
+    tells the task of which payloads the answers will be asked for, so that it finds them together.
     `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by
     name, where it has any: what a CPU runs. `network` is the task's, where it is one: what backends
@@ -75,6 +76,7 @@ class BenchContext:
     world: World = field(default_factory=World)
     seed: int = 0
     reference: Callable[[bytes], bytes] | None = None
+    expect: Callable[[Sequence[bytes]], None] | None = None
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
     network: NetworkWorkload | None = None

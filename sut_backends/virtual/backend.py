@@ -105,6 +105,7 @@ class VirtualSut:
         self._world = context.world
         # Trials may repeat the same payloads, and a reference may take its time.
         self._reference = lru_cache(_ANSWERS_KEPT)(context.reference or _none)
+        self._expect = context.expect
         self._searcher = context.searcher
         self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
@@ -309,6 +310,8 @@ class VirtualSut:
             raise LocalProtocolError(
                 f"{len(windows)} windows are preloaded, the device holds {settings.slots}"
             )
+        if self._expect is not None:
+            self._expect(windows)
         load_ns = round(settings.load_s * NS_PER_S)
         self._loaded = {}
         self._world.advance(load_ns * min(len(windows), settings.slots))

@@ -211,12 +211,19 @@ class AscTask:
         digest = sha256(payload).digest()
         if digest not in self._answers:
             # A batch asks for the answers to its samples one by one, after all were loaded.
-            asked = {sha256(each).digest(): each for each in (*self._lately, payload)}
+            self.expect((*self._lately, payload))
             self._lately.clear()
-            audio = np.stack([np.frombuffer(each, "<i2") for each in asked.values()])
+        return self._answers[digest]
+
+    def expect(self, payloads: Sequence[bytes]) -> None:
+        """Find the answers to payloads that will be asked for, many together."""
+        digests = {sha256(each).digest(): each for each in payloads}
+        missing = [digest for digest in digests if digest not in self._answers]
+        for at in range(0, len(missing), TOGETHER):
+            asked = missing[at : at + TOGETHER]
+            audio = np.stack([np.frombuffer(digests[digest], "<i2") for digest in asked])
             answers = outputs(self._model, audio).astype("<i4")
             self._answers.update(zip(asked, map(np.ndarray.tobytes, answers), strict=True))
-        return self._answers[digest]
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source; JSON-able."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.interfaces.context import BenchContext
@@ -18,6 +19,7 @@ from scenarios.tasks.asc.audio import read_clip
 from scenarios.tasks.asc.dataset import open_dataset
 from scenarios.tasks.asc.generate import ensure
 from scenarios.tasks.asc.integer import outputs
+from scenarios.tasks.asc.model import AscModel
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask, cache_folder
 
@@ -49,6 +51,28 @@ def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
     assert correct >= 64, (
         f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
     )
+
+
+def test_answers_that_are_expected_are_found_together_and_are_those_of_one_by_one(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = opened(cache)
+    monkeypatch.setattr(task, "_answers", {})
+    together: list[int] = []
+
+    def counted(model: AscModel, audio: NDArray[np.int16]) -> NDArray[np.int32]:
+        together.append(len(audio))
+        return outputs(model, audio)
+
+    monkeypatch.setattr("scenarios.tasks.asc.task.outputs", counted)
+    payloads = [task.payload(index) for index in range(70)]
+    task.expect([*payloads, *payloads])
+    asked = {index: task.reference(payloads[index]) for index in (0, 31, 69)}
+    assert together == [64, len(set(payloads)) - 64]
+    model = read_model(SHIPPED_MODEL)
+    for index, answer in asked.items():
+        alone = outputs(model, np.frombuffer(payloads[index], "<i2")[None])
+        assert answer == alone.astype("<i4").tobytes()
 
 
 def test_most_spikes_win_then_the_membrane_then_the_lowest_index(cache: Path) -> None:
