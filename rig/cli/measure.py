@@ -25,6 +25,7 @@ from rig.importers.opened import Opened, Options
 from rig.measure import trace_windows
 from rig.measure.spread import Spread, spread_of
 from rig.measure.trace_windows import WindowRow
+from rig.measure.with_stamps import with_stamps
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import scale
@@ -130,10 +131,10 @@ def measure(
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = chosen.spans(opened, notes)
         limits = opened.promised(promised) if promised else None
-        rows = [
-            _told(row)
-            for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
-        ]
+        found = trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
+        if opened.stamped is not None:
+            found = with_stamps(found, spans, opened.stamped)
+        rows = [_told(row) for row in found]
         spread = spread_of(rows[:-1], chosen.per)
         if chosen.per > 1 and spread is None:
             notes.append("--per: there are no two windows with an energy")

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rig.errors import DataError
+from rig.importers.dated import DateColumns
 from rig.importers.opened import Options
 
 _PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
-_ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time"}
+_ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time", "j": "energy"}
 #: What a unit measures, and its factor to SI.
 UNITS = {
     prefix + unit: (role, factor)
@@ -21,7 +22,7 @@ UNITS = {
     for prefix, factor in _PREFIXES.items()
 }
 #: How a unit is written; M is mega, which is never milli.
-_WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avw" else key[-1]) for key in UNITS}
+_WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avwj" else key[-1]) for key in UNITS}
 #: A heading that is SYNC without an option.
 _SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
@@ -52,7 +53,8 @@ class SyncColumn:
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The columns that are read of each row; `current` holds power where there is no current,
-    `beside` is a power beside current and voltage.
+    `beside` is a power beside current and voltage, `counter` the energy that an instrument counted
+    itself.
     """
 
     time: Column | None
@@ -62,12 +64,23 @@ class Heading:
     is_power: bool
     notes: tuple[str, ...]
     beside: Column | None = None
+    dates: DateColumns | None = None
+    counter: Column | None = None
 
 
-def choose(names: Sequence[str], options: Options) -> Heading:
-    """Return which columns to read; raises DataError where that is not clear."""
+def choose(names: Sequence[str], options: Options, dates: DateColumns | None = None) -> Heading:
+    """Return which columns to read; raises DataError where that is not clear. `dates` are taken for
+    the time where no other column tells it, and no rate is given.
+    """
     notes = []
-    time = None if options.time == "none" else _one(names, "time", options.time)
+    time = None
+    if dates is not None and options.time == names[dates.at]:
+        time = Column(dates.name, dates.at, "dates")
+    elif options.time != "none":
+        time = _one(names, "time", options.time)
+    if time is None and dates is not None and not options.rate_hz and options.time != "none":
+        time = Column(dates.name, dates.at, "dates")
+    is_dated = time is not None and time.unit == "dates"
     if time is None and not options.rate_hz:
         hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
         raise _unclear(names, "no column of times", hint)
@@ -128,8 +141,18 @@ def choose(names: Sequence[str], options: Options) -> Heading:
             if column is not None
         )
     )
-    beside = _beside(names, line) if power is None else None
-    return Heading(time, value, voltage, line, power is not None, tuple(notes), beside)
+    beside = _only(names, "power", line) if power is None else None
+    return Heading(
+        time,
+        value,
+        voltage,
+        line,
+        power is not None,
+        tuple(notes),
+        beside,
+        dates if is_dated else None,
+        _only(names, "energy", line),
+    )
 
 
 def unit_of(name: str) -> str:
@@ -162,18 +185,18 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     return found[0] if found else None
 
 
-def _beside(names: Sequence[str], line: SyncColumn | None) -> Column | None:
-    """Return the column of a power that is not asked for; None where there is none, or more than
-    one.
+def _only(names: Sequence[str], role: str, line: SyncColumn | None) -> Column | None:
+    """Return the column in a unit of `role` that is not asked for; None where there is none, or
+    more than one.
     """
-    powers = [
+    found = [
         (at, unit)
         for at, name in enumerate(names)
-        if (unit := unit_of(name)) and UNITS[unit][0] == "power"
+        if (unit := unit_of(name)) and UNITS[unit][0] == role
     ]
-    if len(powers) != 1 or (line is not None and line.column.at == powers[0][0]):
+    if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
         return None
-    at, unit = powers[0]
+    at, unit = found[0]
     return _column(names[at], at, unit)
 
 

@@ -12,7 +12,7 @@ import csv
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -22,15 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers import dated, given_rate
-from rig.importers.csv_heading import Column, Heading, SyncColumn, choose
+from rig.importers import as_stamped, csv_preamble, dated, given_rate
+from rig.importers.csv_heading import UNITS, Column, Heading, SyncColumn, choose, unit_of
 from rig.importers.csv_times import Stamps
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers.energy_counter import counted
 from rig.importers.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.importers.opened import LARGEST, Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
 from rig.importers.repeats import without_repeats
-from rig.importers.sampling_grid import JITTER, GridLayout, GridRun, lay_out
+from rig.importers.sampling_grid import JITTER, GridLayout, GridRun, UnevenError, lay_out
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -56,6 +57,7 @@ _ROW = np.dtype(
         ("level", "i1"),
         ("sync_v", "f4"),
         ("power", "f8"),
+        ("counter", "f8"),
     ]
 )
 #: A cell that is a date or a time of day.
@@ -72,6 +74,9 @@ class _Form:
     delimiter: str
     names: tuple[str, ...]
     skipped: int
+    interval_s: float = 0.0
+    told_by: str = ""
+    dates: dated.DateColumns | None = None
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
@@ -79,14 +84,25 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if options.source:
         raise ConfigError("a table has no sources", path="source")
     form = _form(path)
-    heading = choose(form.names, options)
+    told: list[str] = []
+    if form.interval_s and options.rate_hz:
+        said = {f"the file's {form.told_by}": 1 / form.interval_s}
+        told = given_rate.compared(path.name, options.rate_hz, said)
+    heading = choose(form.names, _with_rate(options, form, told), form.dates)
+    if heading.time is None:
+        options = _with_rate(options, form, [])
     folder = scratch / "converted"
     folder.mkdir(parents=True, exist_ok=True)
     numbers = folder / "rows.bin"
-    notes = list(heading.notes)
+    notes = [*heading.notes, *(told if heading.time is None else [])]
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(path, form, numbers, stamps, heading, options)
+        try:
+            layout = _laid_out(path, form, numbers, stamps, heading, options)
+        except UnevenError as error:
+            if error.try_next.startswith("--rate"):
+                notes.append(f"if each row is one sample: {error.try_next}")
+            return _stamped(path, folder, numbers, stamps, heading, options, notes)
         rate_hz = layout.rate_hz
         runs = layout.runs
         require_rate(
@@ -112,6 +128,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             levels.stamp(rate_hz, writer, notes)
         if heading.beside is not None:
             notes += beside.notes(options.supply_v)
+        if heading.counter is not None:
+            trace = Trace.open(folder / TRACE)
+            notes += counted(numbers, _ROW, heading.counter.name, trace, last=1 / rate_hz)
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
@@ -131,6 +150,64 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         about,
         layout.rate_ppm,
     )
+
+
+def _with_rate(options: Options, form: _Form, notes: list[str]) -> Options:
+    """Return options with the rate that a file tells above its rows, where none is given and no
+    column has a unit of time.
+    """
+    timed = any(unit_of(name) and UNITS[unit_of(name)][0] == "time" for name in form.names)
+    if not form.interval_s or options.rate_hz or options.time not in ("", "none") or timed:
+        return options
+    notes.append(f"{1 / form.interval_s:.10g} samples a second, as the file's {form.told_by} says")
+    return replace(options, rate_hz=1 / form.interval_s)
+
+
+def _stamped(
+    path: Path,
+    folder: Path,
+    numbers: Path,
+    stamps: Stamps,
+    heading: Heading,
+    options: Options,
+    notes: list[str],
+) -> Opened:
+    """Convert rows at uneven times as they are stamped."""
+    if heading.sync is not None and heading.sync.is_voltage:
+        raise DataError(
+            f"{path.name} is unevenly sampled: edges of a voltage are not known in it",
+            try_next="--sync none, and --times; or resample it at even times",
+        )
+    found = np.fromfile(numbers, dtype=_ROW)
+    times_s = found["time"] - found["time"][0]
+    constant_v = 1.0 if heading.is_power else options.supply_v
+    voltage = found["voltage"] if heading.voltage else np.full(len(found), constant_v)
+    rows = as_stamped.Stamped.of(times_s, found["current"], voltage, stamps.resolution_s, path.name)
+    count, cell_s = rows.cells
+    require_rate(path.name, 1 / cell_s, count, "is the unit of the times right? --time COLUMN:UNIT")
+    kind = "none" if heading.sync is None else "stamps"
+    about = {"converted_from": path.name, "simulated": False}
+    levels = Levels(heading.sync.column.name if heading.sync else "")
+    line = found["level"] if heading.sync else None
+    with TraceWriter(
+        folder,
+        sample_hz=1 / cell_s,
+        edge_hz=1 / cell_s if line is None else as_stamped.edge_hz(times_s, line),
+        source=path.name,
+        serial="",
+        about=about,
+        sync_kind=kind,
+    ) as writer:
+        as_stamped.write(rows, line, times_s, writer, levels)
+        levels.stamp(1 / cell_s, writer, notes)
+    notes.append(rows.note(path.name))
+    if heading.counter is not None:
+        notes += counted(numbers, _ROW, heading.counter.name, Trace.open(folder / TRACE))
+    if stamps.first_s:
+        notes.append(f"time 0 is the file's {stamps.first_s} s")
+    trace = Trace.open(folder / TRACE)
+    facts = about | {"sync": kind}
+    return Opened(trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows)
 
 
 def _form(path: Path) -> _Form:
@@ -164,7 +241,37 @@ def _form(path: Path) -> _Form:
             else [str(number) for number in range(1, len(cells) + 1)]
         )
         first -= 1
-    return _Form(encoding, delimiter, tuple(names), first + 1)
+    below = _below(lines, first, delimiter)
+    if names is cells:
+        above = csv_preamble.find(lines)
+        is_heading = _is_data(below, len(cells)) and not csv_preamble.are_units(below)
+        if above is not None and (len(above.names) != len(cells) or not is_heading):
+            below = _below(lines, above.skipped - 1, above.delimiter)
+            return _Form(
+                encoding,
+                above.delimiter,
+                above.names,
+                above.skipped,
+                above.interval_s,
+                above.told_by,
+                dated.find_columns(above.names, below),
+            )
+    told = csv_preamble.interval([lines[at] for at in comments], delimiter)
+    dates = dated.find_columns(names, below)
+    return _Form(encoding, delimiter, tuple(names), first + 1, *told, dates)
+
+
+def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
+    """Return the cells of the first row behind a line."""
+    row = next((line for line in lines[at + 1 :] if line.strip()), "")
+    return _split(row, delimiter) if row else []
+
+
+def _is_data(cells: Sequence[str], width: int) -> bool:
+    """Return whether a row is one of a table so wide: it has a number, or a date."""
+    return len(cells) >= width and any(
+        is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None for cell in cells
+    )
 
 
 def _encoding(head: bytes) -> str:
@@ -273,11 +380,12 @@ def _laid_out(
     try:
         return lay_out(path, pieces, stamps.resolution_s)
     except DataError as error:
+        kind = UnevenError if isinstance(error, UnevenError) else DataError
         average_hz = fit(1.0).average_hz
         if rows < 3 or not average_hz:
             raise
         hint = given_rate.advice(fit(average_hz), max(stamps.resolution_s, JITTER / average_hz))
-        raise DataError(error.cause, evidence=error.evidence, try_next=hint) from error
+        raise kind(error.cause, evidence=error.evidence, try_next=hint) from error
 
 
 def _pieces(stream: IO[str]) -> Iterator[list[str]]:
@@ -304,30 +412,54 @@ class _Piece:
             ("current", heading.current),
             ("voltage", heading.voltage),
             ("power", heading.beside),
+            ("counter", heading.counter),
         ]
         if line is not None and line.is_voltage:
             numeric.append(("sync_v", line.column))
         columns = [(name, column) for name, column in numeric if column is not None]
         texts = [line.column] if line is not None and not line.is_voltage else []
+        dates = heading.dates
+        day = [] if dates is None or dates.date_at is None else [Column("", dates.date_at)]
         try:
-            found = self._fast([column for _, column in columns], texts)
+            found = self._fast([column for _, column in columns], [*texts, *day])
             places = np.arange(len(found), dtype=np.int64) + self.before + 1
-            times_s = stamps.seconds(found["time"])
+            times = found["time"]
+            times_s = stamps.seconds(times) if dates is None else None
         except ValueError:
-            found, places, times = self._slow([column for _, column in columns], texts)
-            times_s = stamps.seconds(times)
+            found, places, times = self._slow([column for _, column in columns], [*texts, *day])
+            times_s = stamps.seconds(times) if dates is None else None
+        if times_s is None:
+            days = found[f"c{len(columns) + len(texts)}"] if day else None
+            times_s = stamps.seconds(self._told(times, days, places))
         rows = np.zeros(len(found), dtype=_ROW)
         rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A
             # exactly as written.
             values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
-            if column is not heading.beside:
+            if column not in (heading.beside, heading.counter):
                 self._require_single(values, column, places)
             rows[name] = values
         if line is not None and texts:
             rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
         return rows
+
+    def _told(
+        self, times: NDArray[Any], days: NDArray[Any] | None, places: NDArray[np.int64]
+    ) -> NDArray[np.str_]:
+        """Return the seconds that dates tell; raises DataError with the first line that tells
+        none.
+        """
+        dates = self.heading.dates
+        assert dates is not None
+        seconds, bad = dates.seconds(times, days)
+        if bad is not None:
+            raise DataError(
+                f"{self.path}, line {int(places[bad])}: {dates.name} is no date or time",
+                evidence=repr(str(times[bad])),
+                try_next="ISO 8601, as 2026-03-01T12:00:00.125; or --time none with --rate",
+            )
+        return seconds
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
         """Let NumPy read the piece; raises ValueError for whatever is not plain."""
@@ -387,7 +519,10 @@ class _Piece:
                 continue
             cells = self._cells(line, number)
             time = self.heading.time
-            times.append(self._text(cells[time.at], time.name, number) if time else "0")
+            if self.heading.dates is not None:
+                times.append(cells[self.heading.dates.at])
+            else:
+                times.append(self._text(cells[time.at], time.name, number) if time else "0")
             row = [self._number(cells[column.at], column, number) for column in numeric]
             found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
             places.append(number)
@@ -412,7 +547,7 @@ class _Piece:
         try:
             return float(self._text(cell, column.name, number))
         except DataError:
-            if column is self.heading.beside:  # nothing depends on it
+            if column in (self.heading.beside, self.heading.counter):  # nothing depends on it
                 return math.nan
             raise
 

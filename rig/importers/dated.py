@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dates and times of day in the cells of a table: enough of them to tell how long it is. Pure."""
+"""Dates and times of day in the cells of a table: how long it is, and the time of each row. Pure.
+
+ISO 8601, also with / and year first, in one column or two; times of day alone may pass midnight.
+Dates with the day or the month first are not read: nobody knows which it is.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from rig.importers.given_rate import Fit
 
 _FRACTION = re.compile(r"[.,](\d+)")
+_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}")
+_NS_PER_S = 1_000_000_000
+_DAY_NS = 86_400 * _NS_PER_S
+#: Among so many rows at either end, one has all digits that are printed.
+_ENDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +77,81 @@ def find(names: Sequence[str], cells: Sequence[str]) -> Dated | None:
         ),
         None,
     )
+
+
+@dataclass(slots=True)
+class DateColumns:
+    """The columns that tell the time of a row: a date with a time of day, or a time of day at `at`
+    with a date at `date_at` beside it, or none.
+    """
+
+    name: str
+    at: int
+    date_at: int | None = None
+    _last_ns: int | None = field(default=None, repr=False)
+    _days_ns: int = field(default=0, repr=False)
+
+    def seconds(
+        self, times: NDArray[np.str_], dates: NDArray[np.str_] | None
+    ) -> tuple[NDArray[np.str_], int | None]:
+        """Return the times of rows in seconds, as exact texts, and the first row that tells none.
+
+        To be called with piece after piece: times of day go on behind midnight.
+        """
+        plain = np.char.replace(np.char.strip(times), ",", ".")
+        if dates is not None:
+            plain = np.char.add(np.char.add(np.char.strip(dates), "T"), plain)
+        plain = np.char.replace(plain, "/", "-")
+        if self._is_dated(plain):
+            found = pd.to_datetime(
+                pd.Series(plain), format="ISO8601", utc=True, errors="coerce"
+            ).dt.as_unit("ns")
+        else:
+            found = pd.to_timedelta(pd.Series(plain), errors="coerce").dt.as_unit("ns")
+        bad = np.flatnonzero(found.isna().to_numpy())
+        if len(bad):
+            return times, int(bad[0])
+        ns = found.astype("int64").to_numpy()
+        if not self._is_dated(plain):
+            ns = self._behind_midnight(ns)
+        digits = max(
+            (
+                len(match[1])
+                for text in (*plain[:_ENDS].tolist(), *plain[-_ENDS:].tolist())
+                if (match := _FRACTION.search(text))
+            ),
+            default=0,
+        )
+        step = 10 ** (9 - min(digits, 9))
+        texts = [_decimal(int(one) // step, min(digits, 9)) for one in ns]
+        return np.array(texts, dtype=np.str_), None
+
+    def _is_dated(self, plain: NDArray[np.str_]) -> bool:
+        return len(plain) > 0 and "-" in str(plain[0])
+
+    def _behind_midnight(self, ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        before = ns[:1] if self._last_ns is None else np.array([self._last_ns])
+        back = np.diff(np.concatenate([before, ns])) < -_DAY_NS // 2
+        days_ns = self._days_ns + np.cumsum(back) * _DAY_NS
+        self._last_ns = int(ns[-1])
+        self._days_ns = int(days_ns[-1])
+        moved: NDArray[np.int64] = ns + days_ns
+        return moved
+
+
+def find_columns(names: Sequence[str], cells: Sequence[str]) -> DateColumns | None:
+    """Return the columns that tell the time of a row; None where there are none."""
+    dated = find(names, cells)
+    if dated is None:
+        return None
+    if "-" in dated.first.replace("/", "-"):
+        return DateColumns(dated.name, dated.at)
+    dates = [at for at, cell in enumerate(cells) if _DATE.fullmatch(cell.strip())]
+    if len(dates) != 1:
+        return DateColumns(dated.name, dated.at)
+    return DateColumns(f"{names[dates[0]]} and {dated.name}", dated.at, dates[0])
+
+
+def _decimal(value: int, digits: int) -> str:
+    whole, part = divmod(value, 10**digits)
+    return f"{whole}.{part:0{digits}d}" if digits else str(whole)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rig import typed
 from rig.errors import ConfigError, DataError
-from rig.importers import csv_table, eembc_energy, jls1, jls2, jls2_view, ppk1, ppk2
+from rig.importers import csv_table, eembc_energy, jls1, jls2, jls2_view, otii, ppk1, ppk2
 from rig.importers.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
@@ -127,6 +127,10 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
         return eembc_energy.convert(path, scratch, options)
     if path.suffix == ppk1.SUFFIX:
         return ppk1.convert(path, scratch, options)
+    if otii.is_pair(path, options):
+        table, left, notes = otii.joined(path, scratch / "joined", options)
+        found = csv_table.convert(table, scratch, left)
+        return replace(found, notes=(*notes, *found.notes))
     return csv_table.convert(path, scratch, options)
 
 
@@ -137,6 +141,9 @@ def _file(path: Path) -> Path:
     for name in (TRACE, PARTIAL):
         if (path / name).exists():
             return path / name
+    exported = otii.current_file(path)
+    if exported is not None:
+        return exported
     inside = sorted(str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*"))
     raise DataError(
         f"{path} is a folder without a {TRACE}",

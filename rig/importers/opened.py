@@ -12,6 +12,7 @@ from annotated_types import Interval, Unit, doc
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
+from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
 from rig.settings.declare import Or
 from rig.trace.trace import Trace
@@ -73,7 +74,7 @@ class Opened:
     `has_current` is False where the file holds power alone: then charge and current mean nothing.
     `about` is what its recorder wrote of it, where that was the rig; `marked` says where its
     markers are, where it can have any. `rate_ppm` is how far the sampling rate may be off, where
-    the file leaves that open.
+    the file leaves that open. `stamped` are the rows of a table that was integrated as stamped.
     """
 
     trace: Trace
@@ -83,6 +84,7 @@ class Opened:
     marked: Marked | None = None
     about: dict[str, Any] = field(default_factory=dict)
     rate_ppm: float = 0.0
+    stamped: Stamped | None = None
 
     @property
     def sync(self) -> str:

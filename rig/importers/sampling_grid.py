@@ -71,8 +71,8 @@ class GridLayout:
     notes: tuple[str, ...] = ()
 
 
-class _UnevenError(DataError):
-    """Intervals that are no whole number of samples."""
+class UnevenError(DataError):
+    """Intervals that are no whole number of samples, or rows missing nobody knows where."""
 
 
 def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
@@ -89,7 +89,7 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
             grid.add(times_s, lines)
         rate_hz = grid.rate_hz()
         runs = grid.runs(rate_hz)
-    except _UnevenError:
+    except UnevenError:
         found = None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s)
         if found is None:
             raise
@@ -123,7 +123,7 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
 
 
 def _untold(path: Path, resolution_s: float, *evidence: str) -> DataError:
-    return DataError(
+    return UnevenError(
         f"{path}: rows are missing, and its times do not tell the rate",
         evidence="; ".join([f"they are rounded to {_short(resolution_s)}", *evidence]),
         try_next="times with more digits; or --rate HZ, if each row is one sample",
@@ -306,7 +306,7 @@ class Grid:
                     stretch.line, "its time is far from that of the row before", evidence
                 )
             if (off := stretch.off(rate_hz)) > OFF_GRID:
-                raise _UnevenError(
+                raise UnevenError(
                     f"{self.path} is not evenly sampled",
                     evidence=f"the {stretch.rows} rows from line {stretch.line} on are {off:.1f} "
                     f"samples off at {rate_hz:.10g} Hz",
@@ -354,7 +354,7 @@ class Grid:
             evidence = (
                 f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s are usual"
             )
-            raise self._error(int(lines[at]), "not evenly sampled", evidence, _UnevenError)
+            raise self._error(int(lines[at]), "not evenly sampled", evidence, UnevenError)
 
     def _error(
         self, line: int, what: str, evidence: str = "", kind: type[DataError] = DataError

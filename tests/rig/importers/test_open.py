@@ -685,7 +685,6 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
             "0.018 s after 0.019 s",
         ),
         (HEAD + GOOD + "19,1,2\n", {}, "line 22: time runs backwards or stands still", ""),
-        (HEAD + GOOD + "20.5,1,2\n", {}, "line 22: not evenly sampled", "0.0015 s after"),
         (HEAD + GOOD + ",1,2\n21,1,2\n", {}, "line 22: there is no time", ""),
         (HEAD + "2024-01-01T00:00:00,1,2\n", {}, "line 2: time_ms is not a number", "2024"),
         ("current_a,voltage_v\n1,2\n", {}, "no column of times", "--rate"),
@@ -711,12 +710,6 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
         ),
         (HEAD + GOOD, {"sync": "gate"}, "no column is called gate", "--sync none"),
         ("time_s,power_w,sync\n0,1,1\n1,1,maybe\n", {}, "line 3: sync is not a level", "'maybe'"),
-        (
-            "time_s,power_w\n" + "".join(f"{t},1\n" for t in np.cumsum(np.linspace(1, 1.4, 2000))),
-            {},
-            "not evenly sampled",
-            "resample it at even times",
-        ),
     ],
 )
 def test_each_fault_of_a_table_is_named_with_its_place(

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows at uneven times, integrated as they are stamped, and what that leaves open.
+
+Between two rows current, voltage and power are taken to go straight from the one reading to the
+other. The trace has even cells, each with the mean of that line over the cell, so that every
+integral over it is that of the line. What the readings in between really were is not known: power
+is taken to lie anywhere between the two readings, as a rectangular distribution, independent from
+one interval to the next; stamps by half a step of their last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+from rig.importers.digital_levels import Levels
+from rig.trace.writer import TraceWriter
+from rig.units import scale, share
+
+Floats = NDArray[np.float64]
+#: A pause is so many times longer than 95 % of all intervals: nobody knows what was drawn in it.
+_PAUSE = 8.0
+#: At most so many cells for each row, however short the shortest interval is.
+_CELLS = 16
+#: A cell is so much shorter than a short interval: what a window cuts of it is little.
+_OF_SHORT = 4.0
+#: Rows are held in memory.
+_MOST_ROWS = 20_000_000
+_PIECE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """Rows in the order of their times, which begin at 0: current, voltage, power.
+
+    `pauses` are intervals, by the number of the row that they begin with, in which nothing is
+    known.
+    """
+
+    times_s: Floats
+    current: Floats
+    voltage: Floats
+    pauses: NDArray[np.intp]
+    resolution_s: float
+
+    @classmethod
+    def of(
+        cls, times_s: Floats, current: Floats, voltage: Floats, resolution_s: float, name: str
+    ) -> Stamped:
+        """Return rows without those that are no numbers, which leave a pause; DataError where too
+        few are left, or more than fit into memory.
+        """
+        if len(times_s) > _MOST_ROWS:
+            raise DataError(
+                f"{name} is unevenly sampled, and too long to be integrated as it is stamped",
+                evidence=f"{len(times_s)} rows",
+                try_next="a part of it, or resample it at even times",
+            )
+        known = np.isfinite(current) & np.isfinite(voltage)
+        if int(known.sum()) < 2:
+            raise DataError(f"{name} has no two readings", try_next="another column")
+        places = np.flatnonzero(known)
+        steps_s = np.diff(times_s[known])
+        usual_s = float(np.quantile(steps_s, 0.95))
+        lost = np.diff(places) > 1
+        pauses = np.flatnonzero(lost | (steps_s > _PAUSE * usual_s))
+        return cls(times_s[known], current[known], voltage[known], pauses, resolution_s)
+
+    @property
+    def power(self) -> Floats:
+        """Return the power of each row."""
+        return self.current * self.voltage
+
+    @property
+    def cells(self) -> tuple[int, float]:
+        """Return how many cells the trace has, and how long each is in seconds."""
+        length_s = float(self.times_s[-1] - self.times_s[0])
+        short_s = float(np.quantile(np.diff(self.times_s), 0.1)) / _OF_SHORT
+        shortest_s = max(short_s, length_s / (_CELLS * len(self.times_s)))
+        count = max(math.ceil(length_s / shortest_s - 1e-9), 1)
+        return count, length_s / count
+
+    def energy_u_j(self, start_s: float, stop_s: float) -> float:
+        """Return what the intervals leave open of the energy between two instants."""
+        return self._open(self.power, start_s, stop_s)
+
+    def charge_u_c(self, start_s: float, stop_s: float) -> float:
+        """Return what they leave open of the charge."""
+        return self._open(self.current, start_s, stop_s)
+
+    def note(self, name: str) -> str:
+        """Return in words how it was integrated, and what that leaves open over the whole."""
+        stop_s = float(self.times_s[-1])
+        steps_s = np.diff(self.times_s)
+        energy_j = float(np.sum(_areas(self.times_s, self.power)))
+        unsure_j = self.energy_u_j(0.0, stop_s)
+        factor, unit = scale(unsure_j, "J")
+        part = f", {share(unsure_j / abs(energy_j))}" if energy_j else ""
+        pauses = f"; {len(self.pauses)} pauses are gaps" if len(self.pauses) else ""
+        return (
+            f"{name}: rows are {_short(steps_s.min())} to {_short(steps_s.max())} apart, and are "
+            f"integrated as stamped, straight from one to the next: that leaves "
+            f"±{unsure_j * factor:.2g} {unit} open over the whole{part}{pauses}"
+        )
+
+    def _open(self, values: Floats, start_s: float, stop_s: float) -> float:
+        """Return the standard uncertainty of the integral of `values` between two instants."""
+        steps_s = np.diff(self.times_s)
+        between = (np.diff(values) * steps_s) ** 2 / 12.0
+        # A stamp that is off by d moves the area by d times half the difference of its neighbours.
+        around = np.zeros(len(values))
+        around[1:-1] = (values[2:] - values[:-2]) / 2.0
+        moved = (around * self.resolution_s) ** 2 / 12.0
+        first = int(np.searchsorted(self.times_s, start_s, side="right")) - 1
+        last = int(np.searchsorted(self.times_s, stop_s, side="left"))
+        variance = float(between[max(first, 0) : last].sum() + moved[max(first, 0) : last].sum())
+        return math.sqrt(variance)
+
+
+def write(
+    rows: Stamped,
+    levels_of: NDArray[np.int8] | None,
+    level_times_s: Floats,
+    writer: TraceWriter,
+    levels: Levels,
+) -> None:
+    """Write the cells of rows; `levels_of` are SYNC's at `level_times_s`, held to the next."""
+    count, cell_s = rows.cells
+    lost = _lost(rows, count, cell_s)
+    for first in range(0, count, _PIECE):
+        stop = min(first + _PIECE, count)
+        borders_s = np.arange(first, stop + 1, dtype=np.float64) * cell_s
+        current = np.diff(_integral(rows.times_s, rows.current, borders_s)) / cell_s
+        power = np.diff(_integral(rows.times_s, rows.power, borders_s)) / cell_s
+        voltage = _voltage(rows, current, power, borders_s)
+        inside = lost[first:stop]
+        if levels_of is not None:
+            middles_s = (borders_s[:-1] + borders_s[1:]) / 2
+            at = np.searchsorted(level_times_s, middles_s, side="right") - 1
+            levels.add(writer.samples, levels_of[np.maximum(at, 0)])
+        current = np.where(inside, np.nan, current)
+        writer.analog(current, voltage, unreadable="a pause between rows, or no reading")
+
+
+def edge_hz(times_s: Floats, levels: NDArray[np.int8]) -> float:
+    """Return what the edges of a line are known to: one over the longest interval with a change."""
+    changes = np.flatnonzero(np.diff(levels))
+    steps_s = np.diff(times_s)
+    return 1.0 / float(steps_s[changes].max() if len(changes) else steps_s.max())
+
+
+def _voltage(rows: Stamped, current: Floats, power: Floats, borders_s: Floats) -> Floats:
+    """Return what current has to be multiplied with to give the power, where that is a voltage of
+    these rows; else the voltage's own mean.
+    """
+    own = np.diff(_integral(rows.times_s, rows.voltage, borders_s)) / np.diff(borders_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = power / current
+    least, most = rows.voltage.min(), rows.voltage.max()
+    slack = 1e-6 * max(abs(least), abs(most))
+    fits = np.isfinite(wanted) & (wanted >= least - slack) & (wanted <= most + slack)
+    return np.where(fits, wanted, own)
+
+
+def _lost(rows: Stamped, count: int, cell_s: float) -> NDArray[np.bool_]:
+    """Return which cells touch a pause."""
+    lost = np.zeros(count, dtype=bool)
+    for begin in rows.pauses.tolist():
+        first = math.floor(rows.times_s[begin] / cell_s + 1e-9)
+        last = math.ceil(rows.times_s[begin + 1] / cell_s - 1e-9)
+        lost[first:last] = True
+    return lost
+
+
+def _areas(times_s: Floats, values: Floats) -> Floats:
+    areas: Floats = np.diff(times_s) * (values[1:] + values[:-1]) / 2.0
+    return areas
+
+
+def _integral(times_s: Floats, values: Floats, at_s: Floats) -> Floats:
+    """Return the integral of straight lines through `values` from the first row to each instant."""
+    total = np.concatenate([[0.0], np.cumsum(_areas(times_s, values))])
+    row = np.clip(np.searchsorted(times_s, at_s, side="right") - 1, 0, len(times_s) - 2)
+    into_s = np.minimum(at_s, times_s[-1]) - times_s[row]
+    slope = (values[row + 1] - values[row]) / (times_s[row + 1] - times_s[row])
+    integral: Floats = total[row] + into_s * (values[row] + slope * into_s / 2.0)
+    return integral
+
+
+def _short(value_s: Any) -> str:
+    factor, unit = scale(float(value_s), "s")
+    return f"{float(value_s) * factor:.3g} {unit}"
