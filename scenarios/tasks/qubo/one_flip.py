@@ -119,10 +119,8 @@ class Chains:
         for state in (self._chosen, self._conflicts, self._free_from, self._step, self._cost):
             state.zero_()
 
-    def advance(self, flips: int) -> tuple[int, NDArray[np.int64], NDArray[np.int8]]:
-        """Flip on, up to the length of a piece; return the least cost on the way, its chain's flips
-        up to there, and the vector with which that chain began the piece.
-        """
+    def advance(self, flips: int) -> int:
+        """Flip on, up to the length of a piece; return the least cost on the way."""
         self._begun.copy_(self._chosen)
         if self._replay is not None:
             flips = self.piece
@@ -131,12 +129,15 @@ class Chains:
             for number in range(flips):
                 self._flip(number)
         costs = self._costs[:flips].cpu().numpy()  # waits for the device
-        number, chain = np.unravel_index(costs.argmin(), costs.shape)
-        return int(costs[number, chain]), *self._way(int(number), int(chain))
+        self._least_at = divmod(int(costs.argmin()), self.chains)
+        return int(costs.min())
 
-    def _way(self, number: int, chain: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        flips = self._flips[: number + 1, chain].cpu().numpy()
-        return flips, self._begun[chain].to(self.torch.int8).cpu().numpy()
+    def best(self) -> NDArray[np.int8]:
+        """Return the vector that had the least cost in the last piece."""
+        number, chain = self._least_at
+        vector: NDArray[np.int8] = self._begun[chain].to(self.torch.int8).cpu().numpy()
+        np.bitwise_xor.at(vector, self._flips[: number + 1, chain].cpu().numpy(), np.int8(1))
+        return vector
 
     def _flip(self, number: int) -> None:
         """Flip a node in each chain; nothing here waits for the device."""
@@ -203,12 +204,11 @@ class OneFlip:
         wanted = int(min(left_s, PIECE_S) / self._flip_s)
         flips = min(max(wanted, 1), self._chains.piece)
         start_s = time.monotonic()
-        least, way, vector = self._chains.advance(flips)
-        self._flip_s = max((time.monotonic() - start_s) / flips, 1e-9)
+        least = self._chains.advance(flips)
         if least < self.cost:
-            np.bitwise_xor.at(vector, way, np.int8(1))
             self.cost = least
-            self._vector = vector
+            self._vector = self._chains.best()
+        self._flip_s = max((time.monotonic() - start_s) / flips, 1e-9)
         return True
 
     def output(self, met: bool) -> bytes:
