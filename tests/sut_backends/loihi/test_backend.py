@@ -66,6 +66,39 @@ def test_only_a_board_may_have_sensors_of_its_own() -> None:
     assert LoihiSut.simulates(LoihiSut.Settings()) and not LoihiSut.simulates(chip)
 
 
+def stand_in_python(folder: Path) -> str:
+    """Return a Python in which the stand-in is what it finds as Lava with lava-loihi."""
+    (folder / "sitecustomize.py").write_text(
+        "from importlib import metadata\n"
+        "from sut_backends.loihi.sim import lava_loihi\n"
+        "metadata.version = lambda name: '0.10.0'\n"
+        "held = lava_loihi.installed()\n"
+        "held.__enter__()\n"
+    )
+    python = folder / "python"
+    path = f"{folder}:{ROOT}"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    return str(python)
+
+
+def test_settings_reach_a_chip_and_its_spikes_the_answer(asc: BenchContext, tmp_path: Path) -> None:
+    settings = LoihiSut.Settings(
+        rule="stock", hardware=True, host="10.0.0.1", interpreter=stand_in_python(tmp_path)
+    )
+    audio = seconds(2)
+    with closing(LoihiSut.open(settings, asc)) as sut:
+        assert not sut.info.simulated
+        assert sut.info.details["runs on"] == "Loihi 2"
+        assert sut.info.details["lag_steps"] == 3
+        for number, second in enumerate(audio):
+            sut.do(Load(number), [second.tobytes()])
+        answers = [sut.do(Query((number,))).output for number in (0, 1, 0)]
+    assert answers[0] == answers[2] != answers[1]
+    counts = np.frombuffer(answers[0], "<i4") // 65_536
+    assert counts.sum() > 10
+
+
 def mapped(*words: str) -> str:
     done = CliRunner().invoke(model, ["map", *words], standalone_mode=False)
     if done.exception is not None:
