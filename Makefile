@@ -40,7 +40,7 @@ check: setup
 firmware: setup
 	@command -v $${CC:-cc} >/dev/null || \
 	    { echo "A C compiler is missing (Debian: apt-get install gcc libc6-dev make)."; exit 1; }
-	@$(MAKE) -s --no-print-directory -C firmware posix host
+	@$(MAKE) -s --no-print-directory -j $(PROCESSORS) -C firmware posix host
 
 fuzz:
 	$(MAKE) -C firmware fuzz

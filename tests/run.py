@@ -163,7 +163,7 @@ def _pytest(environment: dict[str, str], run: str, *words: str, gives_way: bool 
     if not gives_way:
         return subprocess.run(command, check=False, env=environment).returncode
     done = subprocess.run(
-        ["nice", "-n", "19", *command],
+        ["nice", *command],
         check=False,
         env=environment,
         stdout=subprocess.PIPE,

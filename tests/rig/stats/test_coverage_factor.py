@@ -19,7 +19,8 @@ from benchmarks.interval_coverage import Found, experiment, finding, population
 from rig.stats import coverage_factor as module
 from rig.stats.coverage_factor import coverage_factor, first_step_beyond
 
-pytestmark = pytest.mark.computes
+# They give way to other processes, and where these want all of the processors they take long.
+pytestmark = [pytest.mark.computes, pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize(
