@@ -42,7 +42,8 @@ from drivers.joulescope.models import Wanted, of_path, promised, readable
 from drivers.joulescope.stream_merger import Lanes
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.binary import BinaryParser
-from drivers.st_lpm01a.stream import AsciiParser, Edge, SampleBlock
+from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.stream_items import Edge, SampleBlock
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import TRACE, Trace

@@ -18,19 +18,26 @@ from typing import Annotated, Any, Self
 from annotated_types import Interval, Unit, doc
 
 from drivers.joulescope import models
+from drivers.joulescope.attached import (
+    SIMULATED,
+    SIMULATOR,
+    VENDOR,
+    choose,
+    found,
+    is_simulated,
+    serial,
+)
 from drivers.joulescope.js110_log import Unheard
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.models import InstrumentModel, Wanted
 from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams
-from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,
-    SimulatedDriver,
     SimulatedInstrument,
 )
 from drivers.joulescope.stream_merger import TICK_HZ
 from drivers.joulescope.wires import wires
-from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
+from rig.errors import BenchError, ConfigError
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
@@ -41,7 +48,6 @@ from rig.stop import pause
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 
-_SIMULATOR = "simulator"
 #: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to
 #: 1.9.1); edges do not depend on it.
 _TIME_SYNC_FIXED = (1, 3, 3)
@@ -103,7 +109,7 @@ class Joulescope:
             model,
             ExitStack(),
         )
-        self._simulated = _simulated(settings.device)
+        self._simulated = is_simulated(settings.device)
         self._wanted = _wanted(settings)
         self._accuracy = (
             accuracy.load(Path(settings.calibration))
@@ -116,12 +122,12 @@ class Joulescope:
     @staticmethod
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
-        return _simulated(settings.device)
+        return is_simulated(settings.device)
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rates of the model that is named, of a JS220 where none is."""
-        named = settings.simulator.model if _simulated(settings.device) else settings.device
+        named = settings.simulator.model if is_simulated(settings.device) else settings.device
         ticks = (models.Js110 if "js110" in named.lower() else models.Js220).sample_ticks
         return Sampling(TICK_HZ / ticks, TICK_HZ)
 
@@ -131,11 +137,11 @@ class Joulescope:
         ConfigError, DeviceNotFound, DeviceBusy and BenchError.
         """
         with ExitStack() as stack:
-            simulated = _simulated(settings.device)
-            shared = _SIMULATED if simulated else _VENDOR
+            simulated = is_simulated(settings.device)
+            shared = SIMULATED if simulated else VENDOR
             driver = stack.enter_context(shared.use())
             wanted_device = (
-                settings.device.removeprefix(_SIMULATOR).removeprefix("/")
+                settings.device.removeprefix(SIMULATOR).removeprefix("/")
                 if simulated
                 else settings.device
             )
@@ -146,7 +152,7 @@ class Joulescope:
                 paths = stack.enter_context(driver.attached(instrument))
             else:
                 paths = driver.device_paths()
-            path = _choose(paths, wanted_device)
+            path = choose(paths, wanted_device)
             model = models.of_path(path)
             wanted = _wanted(settings)
             models.require(model, wanted)
@@ -177,8 +183,8 @@ class Joulescope:
         without the maker's driver.
         """
         try:
-            with _VENDOR.use() as driver:
-                return found(driver, _VENDOR)
+            with VENDOR.use() as driver:
+                return found(driver, VENDOR)
         except ConfigError:
             return []
 
@@ -192,7 +198,7 @@ class Joulescope:
             sample_hz=TICK_HZ / self._model.sample_ticks,
             edge_hz=TICK_HZ,
             accuracy=self._accuracy,
-            serial=_serial(self._link.path),
+            serial=serial(self._link.path),
             details=dict(self._details),
         )
 
@@ -301,93 +307,6 @@ class Joulescope:
         return details
 
 
-def found(driver: Any, shared: Shared) -> list[FoundInstrument]:
-    """Return what a driver object sees; each is opened as it stands and closed again, unless this
-    process has it open.
-    """
-    rows = []
-    for path in driver.device_paths():
-        problem = try_next = ""
-        try:
-            models.of_path(path)
-        except ConfigError as error:
-            problem = error.evidence
-            try_next = error.try_next
-        else:
-            try:
-                with shared.hold(path):
-                    DriverLink.open(driver, path).close()
-            except DeviceBusy as error:
-                problem = f"{error.cause}: {error.evidence}"
-                try_next = error.try_next
-        name = f"Joulescope {path.split('/')[1].upper()}"
-        rows.append(FoundInstrument(name, _serial(path), f'device = "{path}"', problem, try_next))
-    return rows
-
-
-def _vendor_driver() -> Any:
-    try:
-        from pyjoulescope_driver import Driver
-    except ImportError as error:
-        raise ConfigError(
-            "the driver of the Joulescope is not installed",
-            path="monitor.joulescope",
-            evidence=str(error),
-            try_next="pip install 'neurorig[joulescope]'",
-        ) from error
-    try:
-        return Driver()
-    except (TimeoutError, RuntimeError) as error:
-        if "IN_USE" in str(error):
-            raise DeviceBusy(
-                "the Joulescope driver is in use in this process",
-                evidence=str(error),
-                try_next="something else here has made a Driver of pyjoulescope_driver; a process "
-                "can have one: finalize it",
-            ) from error
-        raise BenchError(
-            "the Joulescope driver does not start",
-            evidence=str(error),
-            try_next="look at the USB permissions",
-        ) from error
-
-
-#: For all benches of this process: the maker's library allows one driver object in a process.
-_VENDOR = Shared(_vendor_driver)
-_SIMULATED = Shared(SimulatedDriver)
-
-
-def _choose(paths: list[str], device: str) -> str:
-    attached = ", ".join(paths) or "none"
-    if not paths:
-        raise DeviceNotFound(
-            f"no Joulescope{device and f' {device}'} is attached",
-            evidence="the driver lists none",
-            try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs '
-            "none",
-        )
-    # A JS110 and a JS220 may have the same serial number.
-    matching = [
-        path
-        for path in paths
-        if device in ("", path, _serial(path), path.split("/")[1].upper() + "-" + _serial(path))
-    ]
-    if not matching:
-        raise DeviceNotFound(
-            f"there is no Joulescope {device}",
-            evidence=f"attached: {attached}",
-            try_next="rig scan lists them",
-        )
-    if len(matching) > 1:
-        raise ConfigError(
-            f"several Joulescopes{device and f' {device}'} are attached",
-            path="monitor.joulescope.device",
-            evidence=attached,
-            try_next=f'name one, as device = "{matching[0]}"',
-        )
-    return matching[0]
-
-
 class _OffAnew(BenchError):
     supply_is_off = True
 
@@ -429,10 +348,6 @@ def _switch_off_anew(
     ) from first
 
 
-def _simulated(device: str) -> bool:
-    return device == _SIMULATOR or device.startswith(f"{_SIMULATOR}/")
-
-
 def _wanted(settings: Joulescope.Settings) -> Wanted:
     return Wanted(
         settings.gpi,
@@ -440,10 +355,6 @@ def _wanted(settings: Joulescope.Settings) -> Wanted:
         settings.current_range.replace("uA", "µA"),
         settings.voltage_range,
     )
-
-
-def _serial(path: str) -> str:
-    return path.split("/")[-1]
 
 
 def _version(number: int) -> tuple[int, int, int]:

@@ -15,16 +15,18 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from annotated_types import Gt, Interval, Unit, doc
 
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A, promised
+from drivers.keysight_n6705.attached import USB, found, identity, usb_resources
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
-from drivers.keysight_n6705.link import ScpiLink, open_library
-from drivers.keysight_n6705.log import REAL, LogClock, LogPlan, LogRecording
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings
+from drivers.keysight_n6705.link import ScpiLink
+from drivers.keysight_n6705.log import LogRecording
+from drivers.keysight_n6705.log_plan import REAL, LogClock, LogPlan
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from drivers.keysight_n6705.wires import wires
@@ -40,8 +42,6 @@ from rig.uncertainty.accuracy import Accuracy
 #: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the
 #: next point of the converter.
 TRIGGER_S = 5e-6 + setup.POINT_S
-#: USB identities: N6705A and B, and N6705C, as public programs name them.
-_USB = ((0x0957, 0x0F07), (0x2A8D, 0x0F02))
 #: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes of the
 #: line.
 _PULSE_PERIODS = 2.5
@@ -231,9 +231,9 @@ class KeysightN6705:
         is changed; only what has the USB identity of an N6705 is asked for its name.
         """
         return [
-            _found(library, resource)
-            for library, resource in _usb_resources()
-            if _identity(resource) in _USB
+            found(library, resource)
+            for library, resource in usb_resources()
+            if identity(resource) in USB
         ]
 
     @property
@@ -442,48 +442,3 @@ def _clock_of(world: World) -> LogClock:
         lambda duration_s: world.wait(round(duration_s * NS_PER_S)),
         watch=None if world.live else world.watch,
     )
-
-
-def _usb_resources() -> list[tuple[str, str]]:
-    with suppress(ConfigError):
-        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on
-        # the network.
-        return [
-            ("@ivi", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")
-        ]
-    try:
-        from pyvisa_py.usb import USBInstrSession
-    except ImportError:  # without PyUSB there is nothing to look with
-        return []
-    resources: list[Any] = USBInstrSession.list_resources()
-    return [("@py", str(resource)) for resource in resources]
-
-
-def _identity(resource: str) -> tuple[int, ...]:
-    """Return vendor and product of a USB name: vendors' libraries print them in hexadecimal,
-    pyvisa-py in decimal numbers.
-    """
-    try:
-        return tuple(int(word, 0) for word in resource.split("::")[1:3])
-    except ValueError:
-        return ()
-
-
-def _found(library: str, resource: str) -> FoundInstrument:
-    setting = f'resource = "{resource}"' + (
-        f'\nvisa_library = "{library}"' if library != "@py" else ""
-    )
-    try:
-        link = ScpiLink(resource, library, 2.0)
-        try:
-            model, serial, _ = link.identity()
-        finally:
-            link.close()
-    except RigError as error:
-        problem = (
-            " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
-        )
-        return FoundInstrument(
-            "Keysight N6705", "", setting, problem=problem, try_next=error.try_next
-        )
-    return FoundInstrument(f"Keysight {model}", serial, setting)

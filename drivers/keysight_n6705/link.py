@@ -14,11 +14,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.keysight_n6705.visa import Silence, lost, open_session, translated
 from rig.errors import (
     BenchError,
-    ConfigError,
     DeadlineError,
-    DeviceBusy,
     DeviceLost,
     DeviceNotFound,
     RemoteProtocolError,
@@ -47,12 +46,6 @@ class CommandRefused(BenchError):
     def __init__(self, cause: str, *, code: int, evidence: str, try_next: str) -> None:
         super().__init__(cause, evidence=evidence, try_next=try_next)
         self.code = code
-
-
-class _Silence(DeviceLost):
-    """No answer in time: the instrument is gone, or slow, or has refused a query, which then has no
-    answer.
-    """
 
 
 class ScpiLink:
@@ -140,7 +133,7 @@ class ScpiLink:
                 raise RemoteProtocolError(
                     f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE
                 ) from error
-            except _Silence as error:
+            except Silence as error:
                 self._explain(step, message, error)
                 raise RemoteProtocolError(
                     f"{step}: the block ended before its announced length",
@@ -206,7 +199,7 @@ class ScpiLink:
         with self._lock:
             try:
                 return self._query(query)
-            except _Silence as silence:
+            except Silence as silence:
                 self._explain(step, message, silence)
                 raise self._late(
                     step, f"{message}: none came, and other queries are answered"
@@ -230,9 +223,9 @@ class ScpiLink:
         """
         # The lock is not taken here: Ctrl-C in the machinery of context managers can leave this one
         # open.
-        with _translated(self.resource):
+        with translated(self.resource):
             if self._session is None:
-                raise _lost(self.resource, "its session is closed")
+                raise lost(self.resource, "its session is closed")
             if self._owing:
                 self._catch_up()
             self._owing = True
@@ -256,13 +249,13 @@ class ScpiLink:
         self._owing = False
         return (owed + line[: name.start()]).strip()
 
-    def _explain(self, step: str, message: str, silence: _Silence) -> None:
+    def _explain(self, step: str, message: str, silence: Silence) -> None:
         """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused.
         Else it never was to come.
         """
         errors: list[tuple[int, str]] = []
         try:
-            with _translated(self.resource):
+            with translated(self.resource):
                 owed = self._catch_up()
             # Not `errors`: what is late again is gone.
             while len(errors) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
@@ -272,7 +265,7 @@ class ScpiLink:
                 f"no answer to {message} within {self._timeout_s:g} s, nor to what was "
                 f"asked next: {error.evidence}"
             )
-            raise _lost(self.resource, evidence) from error
+            raise lost(self.resource, evidence) from error
         if owed:
             raise self._late(step, f"{message}: its answer came later, {owed[:80]!r}") from silence
         if errors and errors[0][0] == _INTERRUPTED:
@@ -296,77 +289,6 @@ class ScpiLink:
 FIRMWARE = (
     "another program on the same connection? else the instrument's firmware: note its version"
 )
-
-
-def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
-    """Open a VISA session; raises ConfigError, DeviceNotFound or DeviceBusy."""
-    manager = open_library(visa_library)
-    from pyvisa import constants
-
-    if not _is_name(resource):
-        raise ConfigError(
-            f"{resource!r} is no VISA resource",
-            path="monitor.keysight_n6705.resource",
-            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what '
-            "answers",
-        )
-    try:
-        session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
-        session.timeout = timeout_s * 1e3
-        return session
-    except Exception as error:  # pyvisa-py raises bare Exceptions here
-        text = str(error)
-        code = getattr(error, "error_code", None)
-        if code == constants.StatusCode.error_invalid_resource_name:
-            raise ConfigError(
-                f"{resource!r} is no VISA resource",
-                path="monitor.keysight_n6705.resource",
-                evidence=text,
-            ) from error
-        if "PyUSB" in text or "gpib" in text.lower():
-            raise ConfigError(
-                f"the VISA library {visa_library!r} cannot reach {resource}",
-                path="monitor.keysight_n6705.visa_library",
-                evidence=text.replace("\n", " "),
-                try_next="pip install pyusb, or the vendor's library, or the instrument's LAN "
-                "address with ::5025::SOCKET",
-            ) from error
-        if code in (
-            constants.StatusCode.error_resource_locked,
-            constants.StatusCode.error_resource_busy,
-        ):
-            raise DeviceBusy(
-                f"{resource} is in use", evidence=text, try_next="close the other program"
-            ) from error
-        raise DeviceNotFound(
-            f"nothing at {resource}",
-            evidence=text or repr(error),
-            try_next="is it switched on, and the address right?",
-        ) from error
-
-
-def open_library(visa_library: str) -> Any:
-    """Return the resource manager of a VISA library; raises ConfigError. All users share it: it is
-    not to be closed.
-    """
-    try:
-        import pyvisa
-    except ImportError as error:
-        raise ConfigError(
-            "pyvisa is missing", try_next="pip install 'neurorig[keysight]'"
-        ) from error
-    try:
-        return pyvisa.ResourceManager(visa_library)
-    except (ValueError, OSError, AttributeError, pyvisa.errors.Error) as error:
-        # AttributeError: a library, but none of VISA.
-        raise ConfigError(
-            f"the VISA library {visa_library!r} cannot be loaded",
-            path="monitor.keysight_n6705.visa_library",
-            evidence=str(error),
-            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a '
-            "vendor's library: install Keysight IO"
-            " Libraries, or name its file",
-        ) from error
 
 
 def _block(session: Any) -> bytes:
@@ -395,44 +317,3 @@ def _entry(answer: str) -> tuple[int, str]:
         raise RemoteProtocolError(
             "the error queue gave something else", evidence=repr(answer[:80]), try_next=FIRMWARE
         ) from error
-
-
-def _is_name(resource: str) -> bool:
-    from pyvisa import rname
-
-    try:
-        rname.ResourceName.from_string(resource)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_timeout(error: Exception) -> bool:
-    import pyvisa
-
-    return bool(getattr(error, "error_code", None) == pyvisa.constants.StatusCode.error_timeout)
-
-
-@contextmanager
-def _translated(resource: str) -> Iterator[None]:
-    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the
-    instrument; a time-out into _Silence.
-    """
-    import pyvisa
-
-    try:
-        yield
-    except (pyvisa.errors.Error, OSError, AttributeError) as error:
-        # AttributeError: the library lost its socket.
-        raise _lost(
-            resource, str(error) or repr(error), _Silence if _is_timeout(error) else DeviceLost
-        ) from error
-
-
-def _lost(resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost) -> DeviceLost:
-    return kind(
-        f"the N6705 at {resource} does not answer any more",
-        evidence=evidence,
-        try_next="cable and power; the DUT's supply may still be on: switch it off at the "
-        "instrument",
-    )

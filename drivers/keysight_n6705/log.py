@@ -11,22 +11,19 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.keysight_n6705.io_manager import IoManager
 from drivers.keysight_n6705.link import CommandRefused, ScpiLink
+from drivers.keysight_n6705.log_plan import LogClock, LogPlan
+from drivers.keysight_n6705.log_rows import blinded, runs
 from drivers.keysight_n6705.loss_by_clock import RecordLag
-from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
-from rig.host.raw_clock import raw_monotonic_ns
-from rig.simulation.world import NS_PER_S
 from rig.stop import pause
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
@@ -34,11 +31,6 @@ from rig.trace.writer import TraceWriter
 #: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and
 #: N6705 user's guides, External Data Logging). No error of its queue is documented for that.
 FIFO_S = 20.0
-#: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no number.
-_OVERLOAD = 9.0e37
-_NO_NUMBER = 9.91e37
-#: Far more than two 32-bit numbers of that size are apart, far less than those two are.
-_SAME = 1e34
 _BEYOND = "beyond the measuring range"
 _NOTHING = "the instrument gave no number"
 #: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
@@ -57,65 +49,6 @@ _HOLD_S = 0.02
 #: alike.
 _UNEVEN = (0.6, 1.4)
 _STALE = -230
-
-
-@dataclass(frozen=True, slots=True)
-class LogPlan:
-    """A set-up of the data logger: the DUT's channel gives current and voltage, `sync_channel`
-    (None: none) a voltage.
-
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs before
-    anything else may happen. `held_back_s`: how long it may hold a record back. `supply`: what the
-    DUT has been given, None where its output is off.
-    """
-
-    channel: int
-    sync_channel: int | None
-    sync: Literal["voltage", "trigger", "io_manager"]
-    period_s: float
-    edge_hz: float
-    start_s: float
-    fetch_s: float
-    held_back_s: float
-    name: str
-    serial: str
-    supply: Supply | None
-    about: dict[str, Any]
-
-    @property
-    def channels(self) -> str:
-        """Return all logged channels as SCPI lists them."""
-        return (
-            f"(@{self.channel})"
-            if self.sync_channel is None
-            else f"(@{self.channel},{self.sync_channel})"
-        )
-
-    @property
-    def stamped(self) -> bool:
-        """Return whether the log waits for the first edge."""
-        return self.sync != "voltage"
-
-
-@dataclass(frozen=True, slots=True)
-class LogClock:
-    """The host's clock, or that of a simulated world; `wait` lets it pass.
-
-    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump
-    until what it returns is called.
-    """
-
-    now_s: Callable[[], float]
-    wait: Callable[[float], None]
-    watch: Callable[[Callable[[], None]], Callable[[], None]] | None = None
-
-    @property
-    def jumps(self) -> bool:
-        """Return whether time is virtual."""
-        return self.watch is not None
-
-
-REAL = LogClock(lambda: raw_monotonic_ns() / NS_PER_S, pause)
 
 
 class LogRecording:
@@ -379,7 +312,7 @@ class LogRecording:
         taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
         self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
         first = self._writer.samples
-        beyond = {channel: _blinded(rows) for channel, rows in taken.items()}
+        beyond = {channel: blinded(rows) for channel, rows in taken.items()}
         rows = taken[plan.channel]
         too_large = beyond[plan.channel]
         if plan.sync_channel is not None:
@@ -391,7 +324,7 @@ class LogRecording:
                 (beyond[plan.sync_channel], _BEYOND),
                 (~beyond[plan.sync_channel], _NOTHING),
             ):
-                for run in _runs(unseen & which):
+                for run in runs(unseen & which):
                     self._writer.gap(
                         Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel")
                     )
@@ -479,20 +412,3 @@ class LogRecording:
             try_next="a faster connection or a machine less loaded; period_s larger makes fewer "
             "records",
         )
-
-
-def _blinded(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Make NaN of what cannot be read, in place; return which rows are so because something was
-    beyond the measuring range.
-    """
-    size = np.abs(rows)
-    nothing = np.isnan(rows) | (np.abs(size - _NO_NUMBER) < _SAME)
-    beyond = (size > _OVERLOAD) & ~nothing
-    rows[nothing | beyond] = np.nan
-    return np.asarray(beyond.any(axis=1), dtype=np.bool_)
-
-
-def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return first and last + 1 of each run of true values."""
-    steps = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return [(int(begin), int(end)) for begin, end in zip(steps[::2], steps[1::2], strict=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from rig.timebase.pairing import CLOCK_LIMIT
+from rig.timebase.pairing_seeds import CLOCK_LIMIT
 
 #: In virtual time nothing is held back; numbers are rounded.
 _EXACT_LIMIT_S = 1e-6

@@ -14,6 +14,11 @@ from drivers.st_lpm01a.stream import (
     STAMP_SAMPLES,
     TRY,
     UNCONFIRMED_MAX_SAMPLES,
+    StreamClock,
+    contradiction,
+    unconfirmed,
+)
+from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
     Completed,
     Item,
@@ -21,10 +26,7 @@ from drivers.st_lpm01a.stream import (
     Note,
     SampleBlock,
     Stamp,
-    StreamClock,
     Trouble,
-    contradiction,
-    unconfirmed,
 )
 from rig.errors import RemoteProtocolError
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from drivers.st_lpm01a.shell import ANSWER_S, TRY, ShellClient
-from drivers.st_lpm01a.stream import (
-    STAMP_SAMPLES,
+from drivers.st_lpm01a.stream import STAMP_SAMPLES
+from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
     Completed,
     Edge,

@@ -12,11 +12,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.st_lpm01a.stream_items import (
+    AcquisitionEnd,
+    Completed,
+    Edge,
+    Item,
+    Lost,
+    Note,
+    SampleBlock,
+    Stamp,
+    Suspect,
+    Tail,
+    Trouble,
+)
 from rig.errors import RemoteProtocolError
 
 #: A time stamp comes before every sample whose number is a multiple of this.
@@ -36,93 +49,6 @@ _POWERS_OF_TEN = np.concatenate(
 )  # by exponent, negative ones from the end
 _ASCII_WRAP_MS = 1_000_000  # three digits of seconds are documented; what follows 999 s is not
 TRY = "a shorter USB cable without a hub; the trace up to here is kept"
-
-
-@dataclass(frozen=True, slots=True)
-class SampleBlock:
-    """The next samples, in A or J."""
-
-    values: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The next `samples` samples did not come whole."""
-
-    samples: int
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """The last samples, and edges among them: no time stamp says where they lie."""
-
-    samples: int
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """Samples start <= k < stop came, but an edge near them may not have."""
-
-    start: int
-    stop: int
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """An edge was told between samples at - 1 and `at`."""
-
-    at: int
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """A good time stamp, and how full the board's buffer is."""
-
-    time_ms: int
-    load_percent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """The board says that something is wrong, or `off` that it has cut the target's supply."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Another message of the board."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class AcquisitionEnd:
-    """The board has ended the acquisition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """The board takes commands again."""
-
-
-Item = (
-    SampleBlock | Lost | Tail | Suspect | Edge | Stamp | Trouble | Note | AcquisitionEnd | Completed
-)
-
-
-class Parser(Protocol):
-    """A stream taken apart block by block; how it is cut into blocks changes nothing."""
-
-    def feed(self, block: bytes) -> list[Item]:
-        """Take the next bytes; raise RemoteProtocolError where no position is certain any more."""
-
-    def finish(self) -> list[Item]:
-        """Return how much no time stamp has confirmed: the stream ends here."""
 
 
 @dataclass(slots=True)

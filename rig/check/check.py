@@ -9,28 +9,34 @@ what is found is a finding, and nothing in it is a crash.
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from rig.bench import simulated
 from rig.check import files
 from rig.check import traces as check_traces
+from rig.check.cut_off import cut_off
+from rig.check.reasons import cannot, cause, to_blame
 from rig.check.replay import Replay
-from rig.errors import NotInSession, RigError
+from rig.check.written_again import (
+    BYTES,
+    ROUNDED,
+    SHOWN,
+    difference,
+    difference_of,
+    first_difference,
+    of_lines,
+    of_samples,
+)
+from rig.errors import NotInSession
 from rig.model.finding import Finding
-from rig.model.metric import Prominence
 from rig.model.trial import Trial
 from rig.problems import Problem
 from rig.results import document, results
 from rig.session.planning import trial_seed
-from rig.store import inventory, sample_lines, session_folder, strict_json
+from rig.store import inventory, session_folder, strict_json
 from rig.store.journal import Journal
 from rig.store.provenance import packages, revision
 from rig.store.segments import counted, segments
@@ -40,25 +46,14 @@ from rig.store.session_folder import (
     COMPLETIONS,
     EVENTS,
     PROVENANCE,
-    RECORDED,
     REPORT,
     RESULTS,
-    SAMPLES,
     SessionFolder,
 )
 from rig.trace import fingerprint
 from rig.trace.fingerprint import Fingerprint
-from rig.trace.recovery import recover
-from rig.trace.trace import PARTIAL, TRACE
-from rig.units import quantity
+from rig.trace.trace import TRACE
 
-_SHOWN = 5
-#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds
-#: them: closer than that is equal.
-_RELATIVE = 1e-9
-_ABSOLUTE = 1e-15
-_BYTES = "byte for byte equal"
-_ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
 #: What status a folder has in which something lies that belongs into no session.
 UNREAD = "not read"
 
@@ -97,24 +92,10 @@ def check(path: Path, read: Read = fingerprint.read) -> Check:
     except Exception as error:
         found = [
             *files.findings(folder, told, ()),
-            Finding(_to_blame(error), False, _cannot("the trials", error)),
+            Finding(to_blame(error), False, cannot("the trials", error)),
         ]
         return Check(told.status, tuple(found), (), told.head)
     return _Session(folder, told, context, read).checked(rails)
-
-
-def _to_blame(error: Exception) -> str:
-    """Return the file that an error of reading a session's settings is of."""
-    text = str(error)
-    return next((name for name in (BENCH, CATALOGUE, PROVENANCE) if name in text), PROVENANCE)
-
-
-def _cannot(what: str, error: BaseException) -> str:
-    return f"{what} cannot be recomputed: {_cause(error)}"
-
-
-def _cause(error: BaseException) -> str:
-    return error.cause if isinstance(error, RigError) else f"{type(error).__name__} {error}"[:200]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +134,14 @@ class _Session:
             # Whatever an untrusted file does to the code that reads it is a finding, and no crash.
             except Exception as error:
                 trial = None
-                of_trial = [Finding(f"trial-{number}", False, _cannot("it", error))]
+                of_trial = [Finding(f"trial-{number}", False, cannot("it", error))]
             found += of_trial
             trials += [trial] if trial is not None else []
         found += self._complete()
         try:
             found += self._results(trials)
         except Exception as error:
-            found.append(Finding(RESULTS, False, _cannot("it", error)))
+            found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found):
             found += self._report()
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
@@ -176,13 +157,13 @@ class _Session:
             for text in simulated.contradictions(self.context.config, self.context.provenance):
                 yield Finding(PROVENANCE, False, text)
         except Exception as error:
-            yield Finding(PROVENANCE, False, f"does not say what is simulated: {_cause(error)}")
+            yield Finding(PROVENANCE, False, f"does not say what is simulated: {cause(error)}")
 
     def _replay(self) -> tuple[Replay | None, list[Finding]]:
         try:
             replay = Replay.of(self.context)
         except Exception as error:
-            said = _cause(error)
+            said = cause(error)
             blamed = next(
                 (name for name in (CATALOGUE, PROVENANCE, BENCH) if said.startswith(name)),
                 PROVENANCE,
@@ -225,7 +206,7 @@ class _Session:
         finished = self.journal.of_trial("trial_finished", number)
         seed = trial_seed(self.context.config.bench.seed, number)
         if finished is None:
-            return _cut_off(self.context, path, number, seed)
+            return cut_off(self.context, path, number, seed)
         own = []
         started = self.journal.of_trial("trial_started", number)
         if started is None or started.seed != seed:
@@ -274,14 +255,14 @@ class _Session:
         try:
             trial = results.reduce_trial(self.context, path, number, seed)
         except Exception as error:
-            return None, [*own, Finding(path.name, False, _cannot("it", error))]
+            return None, [*own, Finding(path.name, False, cannot("it", error))]
         if finished.problems != tuple(trial.problems):
             text = (
                 f"problems of trial {number} are {_told(finished.problems)}, recomputed "
                 f"{_told(trial.problems)}"
             )
             own.append(Finding(EVENTS, False, text))
-        return trial, [*own, *_samples(path, trial), *_lines(path, trial)]
+        return trial, [*own, *of_samples(path, trial), *of_lines(path, trial)]
 
     def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
         """Score a trial's answers again, and compare its steps with the plan of its seed."""
@@ -295,17 +276,15 @@ class _Session:
                     session_folder.read_lines(place / COMPLETIONS)
                 ):
                     count += 1
-                    if text := _difference_of(line, again):
+                    if text := difference_of(line, again):
                         wrong += 1
-                        if wrong <= _SHOWN:
+                        if wrong <= SHOWN:
                             yield Finding(name, False, f"line {at}: {text}")
             except Exception as error:
                 wrong += 1
-                yield Finding(name, False, f"line {at + 1} cannot be scored again: {_cause(error)}")
-        if wrong > _SHOWN:
-            yield Finding(
-                f"{path.name}/{COMPLETIONS}", False, f"{wrong - _SHOWN} more lines differ"
-            )
+                yield Finding(name, False, f"line {at + 1} cannot be scored again: {cause(error)}")
+        if wrong > SHOWN:
+            yield Finding(f"{path.name}/{COMPLETIONS}", False, f"{wrong - SHOWN} more lines differ")
         if wrong:
             return
         told = [item for steps in counted(path) for item in steps]
@@ -318,7 +297,7 @@ class _Session:
             )
             return
         except Exception as error:
-            yield Finding(name, False, f"its plan cannot be recomputed: {_cause(error)}")
+            yield Finding(name, False, f"its plan cannot be recomputed: {cause(error)}")
             return
         yield from (Finding(name, False, text) for text in differences)
         phases = replay.phases(self.context.provenance.sut, told)
@@ -343,11 +322,11 @@ class _Session:
         stored = path.read_text(encoding="utf-8", errors="replace")
         schema = _schema(stored)
         again = document.text(results.derive(self.context, trials), schema)
-        different = "" if stored == again else _difference(stored, again)
+        different = "" if stored == again else difference(stored, again)
         yield Finding(
             RESULTS,
             not different,
-            different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}",
+            different or f"every number recomputed, {BYTES if stored == again else ROUNDED}",
         )
 
     def _report(self) -> Iterator[Finding]:
@@ -378,13 +357,13 @@ class _Session:
         try:
             again = rendered(self.folder.path)
         except Exception as error:
-            yield Finding(REPORT, False, _cannot("it", error))
+            yield Finding(REPORT, False, cannot("it", error))
             return
-        at, one, other = _first_difference(stored, again)
+        at, one, other = first_difference(stored, again)
         said = (
             f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}"
             if at
-            else f"made again, {_BYTES}"
+            else f"made again, {BYTES}"
         )
         yield Finding(REPORT, not at, said)
 
@@ -400,135 +379,3 @@ def _schema(stored: str) -> int:
 
 def _told(problems: Sequence[Problem]) -> str:
     return "; ".join(f"{problem.code}: {problem.detail}" for problem in problems) or "none"
-
-
-def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
-    stored = (
-        (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n")
-        if (path / SAMPLES).exists()
-        else []
-    )
-    again = sample_lines.text(trial).split("\n")
-    rounded = False
-    different = []
-    for number in range(max(len(stored), len(again))):
-        one = _line(stored, number)
-        other = _line(again, number)
-        if one != other and (text := _difference(one, other)):
-            different.append(f"line {number + 1}: {text}")
-        rounded = rounded or one != other
-    for text in different[:_SHOWN]:
-        yield Finding(f"{path.name}/{SAMPLES}", False, text)
-    if len(different) > _SHOWN:
-        yield Finding(
-            f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ"
-        )
-    if not different:
-        count = len(trial.measured.samples)
-        how = _ROUNDED if rounded else _BYTES
-        yield Finding(
-            f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{_means(trial)}"
-        )
-
-
-def _line(lines: list[str], number: int) -> str:
-    return lines[number] if number < len(lines) else ""
-
-
-def _difference(stored: str, again: str) -> str:
-    """Return what differs between two JSON texts, by more than rounding; empty where nothing
-    does.
-    """
-    try:
-        return _difference_of(strict_json.parse(stored), json.loads(again))
-    except ValueError:
-        return f"stored {stored[:60]!r}, recomputed {again[:60]!r}"
-
-
-def _difference_of(stored: Any, again: Any) -> str:
-    return "; ".join(islice(_paths(stored, again, ""), _SHOWN))
-
-
-def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
-    if isinstance(stored, dict) and isinstance(again, dict):
-        for key in {**stored, **again}:
-            yield from _paths(
-                stored.get(key), again.get(key), f"{place}.{key}" if place else str(key)
-            )
-    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
-        for number, (one, other) in enumerate(zip(stored, again, strict=True)):
-            yield from _paths(one, other, f"{place}[{number}]")
-    elif not _equal(stored, again):
-        yield f"{place} is {repr(stored)[:120]}, recomputed {repr(again)[:120]}"
-
-
-def _equal(stored: Any, again: Any) -> bool:
-    numbers = isinstance(stored, float) and isinstance(again, float)
-    return stored == again or (
-        numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
-    )
-
-
-def _lines(path: Path, trial: Trial) -> Iterator[Finding]:
-    """Compare results.txt, which states a trial's results in the words of its benchmark."""
-    file = path / session_folder.LINES
-    stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-    at, one, other = _first_difference(stored, "".join(line + "\n" for line in trial.lines))
-    if at:
-        yield Finding(
-            f"{path.name}/{session_folder.LINES}",
-            False,
-            f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}",
-        )
-
-
-def _first_difference(stored: str, again: str) -> tuple[int, str, str]:
-    """Return the number of the first line that differs, and both; 0 where none does."""
-    pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
-    return next(
-        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", "")
-    )
-
-
-def _cut_off(
-    context: results.Context, path: Path, number: int, seed: int
-) -> tuple[Trial | None, list[Finding]]:
-    """Measure what a killed or failed trial left; the original files stay untouched."""
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            for place in segments(path):
-                for rail in context.provenance.monitors:
-                    _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
-            trial = results.reduce_trial(context, path, number, seed, Path(scratch))
-        except Exception as error:
-            return None, [
-                Finding(
-                    path.name,
-                    False,
-                    f"was cut off, and nothing of it can be measured: {_cause(error)}",
-                )
-            ]
-    pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
-    if not context.monitored:
-        pairs = f"{trial.counts['marks']} marks"
-    detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
-    return None, [Finding(path.name, False, detail + _means(trial))]
-
-
-def _readable(folder: Path, scratch: Path) -> None:
-    """Put a copy of a trace that can be opened, and what lies beside it, into `scratch`."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    if (folder / PARTIAL).exists():
-        recover(folder / PARTIAL, scratch / TRACE)
-    for name in RECORDED:
-        if (folder / name).exists() and not (scratch / name).exists():
-            (scratch / name).symlink_to((folder / name).resolve())
-
-
-def _means(trial: Trial) -> str:
-    shown = [
-        f"{name} {quantity(metric.value, metric.unit)}"
-        for name, metric in trial.metrics.items()
-        if metric.prominence is Prominence.HEADLINE
-    ]
-    return ": " + ", ".join(shown) if trial.measured.samples else ""

@@ -8,27 +8,25 @@ which samples are missing.
 from __future__ import annotations
 
 import codecs
-import csv
-import math
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers import as_stamped, csv_preamble, dated, given_rate
-from rig.importers.csv_heading import UNITS, Column, Heading, SyncColumn, choose, unit_of
+from rig.importers.csv_heading import UNITS, Heading, choose, unit_of
+from rig.importers.csv_rows import ROW, Form, Piece, split
 from rig.importers.csv_times import Stamps
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers.digital_levels import Levels
 from rig.importers.energy_counter import counted
-from rig.importers.numeral import CAUSE, DecimalMark, is_number, without_no_readings
-from rig.importers.opened import LARGEST, Opened, Options, require_rate
+from rig.importers.numeral import CAUSE, DecimalMark, is_number
+from rig.importers.opened import Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
 from rig.importers.repeats import without_repeats
 from rig.importers.sampling_grid import JITTER, GridLayout, GridRun, UnevenError, lay_out
@@ -38,45 +36,6 @@ from rig.trace.writer import TraceWriter
 _PIECE = 1 << 16
 _HEAD_B = 1 << 16
 _DELIMITERS = (";", "\t", ",")
-#: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known
-#: (Power Profiler).
-_LEVELS = {
-    **dict.fromkeys(("1", "1.0", "true", "h", "high"), HIGH),
-    **dict.fromkeys(("0", "0.0", "false", "l", "low"), LOW),
-    "x": BOTH, "-": UNKNOWN, "": UNKNOWN,
-}  # fmt: skip
-_LEVEL_CHARACTERS = 16
-#: No stamp that a program prints is longer; of one that is, no digit gets lost either.
-_STAMP_CHARACTERS = 64
-_ROW = np.dtype(
-    [
-        ("time", "f8"),
-        ("line", "i8"),
-        ("current", "f8"),
-        ("voltage", "f8"),
-        ("level", "i1"),
-        ("sync_v", "f4"),
-        ("power", "f8"),
-        ("counter", "f8"),
-    ]
-)
-#: A cell that is a date or a time of day.
-_DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """The layout of a table: its heading, and where its rows begin (the number of lines before
-    them).
-    """
-
-    encoding: str
-    delimiter: str
-    names: tuple[str, ...]
-    skipped: int
-    interval_s: float = 0.0
-    told_by: str = ""
-    dates: dated.DateColumns | None = None
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
@@ -130,7 +89,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             notes += beside.notes(options.supply_v)
         if heading.counter is not None:
             trace = Trace.open(folder / TRACE)
-            notes += counted(numbers, _ROW, heading.counter.name, trace, last=1 / rate_hz)
+            notes += counted(numbers, ROW, heading.counter.name, trace, last=1 / rate_hz)
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
@@ -152,7 +111,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     )
 
 
-def _with_rate(options: Options, form: _Form, notes: list[str]) -> Options:
+def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:
     """Return options with the rate that a file tells above its rows, where none is given and no
     column has a unit of time.
     """
@@ -178,7 +137,7 @@ def _stamped(
             f"{path.name} is unevenly sampled: edges of a voltage are not known in it",
             try_next="--sync none, and --times; or resample it at even times",
         )
-    found = np.fromfile(numbers, dtype=_ROW)
+    found = np.fromfile(numbers, dtype=ROW)
     times_s = found["time"] - found["time"][0]
     constant_v = 1.0 if heading.is_power else options.supply_v
     voltage = found["voltage"] if heading.voltage else np.full(len(found), constant_v)
@@ -202,7 +161,7 @@ def _stamped(
         levels.stamp(1 / cell_s, writer, notes)
     notes.append(rows.note(path.name))
     if heading.counter is not None:
-        notes += counted(numbers, _ROW, heading.counter.name, Trace.open(folder / TRACE))
+        notes += counted(numbers, ROW, heading.counter.name, Trace.open(folder / TRACE))
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
     trace = Trace.open(folder / TRACE)
@@ -210,7 +169,7 @@ def _stamped(
     return Opened(trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows)
 
 
-def _form(path: Path) -> _Form:
+def _form(path: Path) -> Form:
     with path.open("rb") as stream:
         head = stream.read(_HEAD_B)
     if not head.strip():
@@ -230,11 +189,11 @@ def _form(path: Path) -> _Form:
         raise DataError(f"{path} has no rows")
     first = rows[0]
     delimiter = max(_DELIMITERS, key=lines[first].count)
-    cells = _split(lines[first], delimiter)
+    cells = split(lines[first], delimiter)
     names = cells
     if all(is_number(cell.replace(",", ".")) for cell in cells):
         # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
-        commented = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
+        commented = split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
         names = (
             commented
             if len(commented) == len(cells)
@@ -247,7 +206,7 @@ def _form(path: Path) -> _Form:
         is_heading = _is_data(below, len(cells)) and not csv_preamble.are_units(below)
         if above is not None and (len(above.names) != len(cells) or not is_heading):
             below = _below(lines, above.skipped - 1, above.delimiter)
-            return _Form(
+            return Form(
                 encoding,
                 above.delimiter,
                 above.names,
@@ -258,13 +217,13 @@ def _form(path: Path) -> _Form:
             )
     told = csv_preamble.interval([lines[at] for at in comments], delimiter)
     dates = dated.find_columns(names, below)
-    return _Form(encoding, delimiter, tuple(names), first + 1, *told, dates)
+    return Form(encoding, delimiter, tuple(names), first + 1, *told, dates)
 
 
 def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
     """Return the cells of the first row behind a line."""
     row = next((line for line in lines[at + 1 :] if line.strip()), "")
-    return _split(row, delimiter) if row else []
+    return split(row, delimiter) if row else []
 
 
 def _is_data(cells: Sequence[str], width: int) -> bool:
@@ -285,11 +244,7 @@ def _encoding(head: bytes) -> str:
     return "utf-8-sig"
 
 
-def _split(line: str, delimiter: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
-
-
-def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
+def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
     """Turn text into rows of numbers in SI units; return what is known of their times."""
     stamps = Stamps(round(1 / heading.time.factor) if heading.time else 1)
     cut = ""
@@ -312,30 +267,30 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
                 notes.append(cut)
                 if not lines:
                     break
-            rows = _Piece(path, form, heading, at, lines, decimal).rows(stamps)
+            rows = Piece(path, form, heading, at, lines, decimal).rows(stamps)
             at += len(lines)
             count += len(rows)
             out.write(rows.tobytes())
     if not count:
         raise DataError(f"{path} has a heading and no rows", evidence=cut)
     if heading.time is not None:
-        notes += without_repeats(numbers, _ROW)
+        notes += without_repeats(numbers, ROW)
     if decimal.mark == ",":
         notes.append("commas are decimal commas")
     return stamps
 
 
-def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list[str]:
+def _against_dates(path: Path, form: Form, rows: int, options: Options) -> list[str]:
     """Compare a rate that was given with dates or times of day in a column that is not read, where
     there is one.
     """
     with path.open(encoding=form.encoding, errors="replace") as stream:
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
-        dates = dated.find(form.names, _split(next(lines), form.delimiter))
+        dates = dated.find(form.names, split(next(lines), form.delimiter))
         if dates is None or rows < 2:
             return []
         last = next(islice(lines, rows - 2, None))
-    fitted = dates.fit(_split(last, form.delimiter)[dates.at], rows, options.rate_hz)
+    fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
     if fitted is None:
         return [
             f"--rate {options.rate_hz:.10g} Hz is not compared with the column {dates.name}, whose "
@@ -350,7 +305,7 @@ def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list
 
 
 def _laid_out(
-    path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
+    path: Path, form: Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
 ) -> GridLayout:
     """Return how the rows lie; at a rate that was given, each is one sample, and their times only
     say whether that can be.
@@ -358,14 +313,14 @@ def _laid_out(
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         with numbers.open("rb") as stream:
-            while content := stream.read(_PIECE * _ROW.itemsize):
-                rows = np.frombuffer(content, dtype=_ROW)
+            while content := stream.read(_PIECE * ROW.itemsize):
+                rows = np.frombuffer(content, dtype=ROW)
                 yield rows["time"], rows["line"]
 
     def fit(rate_hz: float) -> given_rate.Fit:
         return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
 
-    rows = numbers.stat().st_size // _ROW.itemsize
+    rows = numbers.stat().st_size // ROW.itemsize
     if options.rate_hz:
         notes: list[str] = []
         if heading.time is not None:
@@ -393,226 +348,6 @@ def _pieces(stream: IO[str]) -> Iterator[list[str]]:
         yield lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Some lines of a table; `before` is how many come before the first."""
-
-    path: Path
-    form: _Form
-    heading: Heading
-    before: int
-    lines: list[str]
-    decimal: DecimalMark
-
-    def rows(self, stamps: Stamps) -> NDArray[Any]:
-        """Return the rows, with the number of the line of each."""
-        heading = self.heading
-        line = self.heading.sync
-        numeric = [
-            ("current", heading.current),
-            ("voltage", heading.voltage),
-            ("power", heading.beside),
-            ("counter", heading.counter),
-        ]
-        if line is not None and line.is_voltage:
-            numeric.append(("sync_v", line.column))
-        columns = [(name, column) for name, column in numeric if column is not None]
-        texts = [line.column] if line is not None and not line.is_voltage else []
-        dates = heading.dates
-        day = [] if dates is None or dates.date_at is None else [Column("", dates.date_at)]
-        try:
-            found = self._fast([column for _, column in columns], [*texts, *day])
-            places = np.arange(len(found), dtype=np.int64) + self.before + 1
-            times = found["time"]
-            times_s = stamps.seconds(times) if dates is None else None
-        except ValueError:
-            found, places, times = self._slow([column for _, column in columns], [*texts, *day])
-            times_s = stamps.seconds(times) if dates is None else None
-        if times_s is None:
-            days = found[f"c{len(columns) + len(texts)}"] if day else None
-            times_s = stamps.seconds(self._told(times, days, places))
-        rows = np.zeros(len(found), dtype=_ROW)
-        rows["time"], rows["line"] = times_s, places
-        for number, (name, column) in enumerate(columns):
-            # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A
-            # exactly as written.
-            values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
-            if column not in (heading.beside, heading.counter):
-                self._require_single(values, column, places)
-            rows[name] = values
-        if line is not None and texts:
-            rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
-        return rows
-
-    def _told(
-        self, times: NDArray[Any], days: NDArray[Any] | None, places: NDArray[np.int64]
-    ) -> NDArray[np.str_]:
-        """Return the seconds that dates tell; raises DataError with the first line that tells
-        none.
-        """
-        dates = self.heading.dates
-        assert dates is not None
-        seconds, bad = dates.seconds(times, days)
-        if bad is not None:
-            raise DataError(
-                f"{self.path}, line {int(places[bad])}: {dates.name} is no date or time",
-                evidence=repr(str(times[bad])),
-                try_next="ISO 8601, as 2026-03-01T12:00:00.125; or --time none with --rate",
-            )
-        return seconds
-
-    def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
-        """Let NumPy read the piece; raises ValueError for whatever is not plain."""
-        delimiter = self.form.delimiter
-        time = self.heading.time
-        if any(
-            line.count(delimiter) != len(self.form.names) - 1 or line.isspace()
-            for line in self.lines
-        ):
-            raise ValueError
-        lines = self._plain()
-        # Without times, the first column stands in their place, and it is not read.
-        columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
-        dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
-        rows = np.atleast_1d(
-            np.loadtxt(
-                lines,
-                delimiter=delimiter,
-                usecols=columns,
-                dtype=dtype,
-                comments=None,
-                quotechar='"',
-            )
-        )
-        if time is None:
-            rows["time"] = "0"
-        if (np.char.str_len(rows["time"]) == _STAMP_CHARACTERS).any():
-            raise ValueError
-        return rows
-
-    def _plain(self) -> list[str]:
-        """Return lines with decimal points; raises ValueError where cells have to be looked at one
-        by one.
-        """
-        joined = "".join(self.lines)
-        # Python takes 1_012 and digits of other scripts for numbers.
-        if "_" in joined or not joined.isascii():
-            raise ValueError
-        has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
-        if has - {self.decimal.mark} and self.decimal.mark != ".":
-            raise ValueError
-        return (
-            [line.replace(",", ".") for line in self.lines]
-            if self.decimal.mark == ","
-            else self.lines
-        )
-
-    def _slow(
-        self, numeric: Sequence[Column], texts: Sequence[Column]
-    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
-        """Read line by line; an empty cell is a lost sample."""
-        found = []
-        places = []
-        times = []
-        for number, line in enumerate(self.lines, start=self.before + 1):
-            if not line.strip():
-                continue
-            cells = self._cells(line, number)
-            time = self.heading.time
-            if self.heading.dates is not None:
-                times.append(cells[self.heading.dates.at])
-            else:
-                times.append(self._text(cells[time.at], time.name, number) if time else "0")
-            row = [self._number(cells[column.at], column, number) for column in numeric]
-            found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
-            places.append(number)
-        rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
-        return rows, np.array(places, dtype=np.int64), np.array(times, dtype=np.str_)
-
-    def _cells(self, line: str, number: int) -> list[str]:
-        cells = _split(line, self.form.delimiter)
-        due = len(self.form.names)
-        if len(cells) >= due and not any(cells[due:]):
-            return cells
-        commas = "are these decimal commas? export with points, or with ; between the cells"
-        raise DataError(
-            f"{self.path}, line {number} has {len(cells)} cells where the heading has {due}",
-            evidence=line.rstrip("\n")[:80],
-            try_next=commas
-            if len(cells) > due and self.form.delimiter == ","
-            else "mend that line, or take it out",
-        )
-
-    def _number(self, cell: str, column: Column, number: int) -> float:
-        try:
-            return float(self._text(cell, column.name, number))
-        except DataError:
-            if column in (self.heading.beside, self.heading.counter):  # nothing depends on it
-                return math.nan
-            raise
-
-    def _text(self, cell: str, name: str, number: int) -> str:
-        """Return the text of a number, with a decimal point; raises DataError where it is none."""
-        hint = "a number, or an empty cell where there is none"
-        try:
-            text = self.decimal.pointed(cell)
-        except ValueError as error:
-            text = ""
-            hint = str(error)
-            if self.form.delimiter == "," and "." not in cell:
-                hint = "are these decimal commas? export with points, or with ; between the cells"
-        if is_number(text):
-            return text
-        if not cell:
-            return "nan"
-        if _DATE.fullmatch(cell):
-            hint = (
-                "no dates: export the time in seconds; or --time none --rate HZ, if each "
-                "row is one sample and none is missing"
-            )
-        raise DataError(
-            f"{self.path}, line {number}: {name} is not a number",
-            evidence=repr(cell),
-            try_next=hint,
-        )
-
-    def _require_single(
-        self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]
-    ) -> None:
-        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
-        if large.size:
-            evidence = f"{values[large[0]]:.6g}, where {LARGEST:.3g} is the most that can be stored"
-            where = f"{self.path}, line {places[large[0]]}: {column.name}"
-            raise DataError(
-                f"{where} is beyond single precision",
-                evidence=evidence,
-                try_next="is the unit right?",
-            )
-
-    def _levels(
-        self, texts: NDArray[np.str_], line: SyncColumn, places: NDArray[np.int64]
-    ) -> NDArray[np.int8]:
-        if line.bit is not None:
-            texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])
-        plain, inverse = np.unique(np.char.lower(np.char.strip(texts)), return_inverse=True)
-        for at, text in enumerate(plain.tolist()):
-            if text not in _LEVELS:
-                row = int(np.flatnonzero(inverse == at)[0])
-                raise DataError(
-                    f"{self.path}, line {places[row]}: {line.column.name} is not a level",
-                    evidence=repr(text),
-                    try_next="--sync COLUMN, of levels 0 and 1, or of a voltage with its unit in "
-                    "the heading",
-                )
-        codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
-        return codes[inverse]
-
-
-def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
-    kinds = ["f8"] * numeric + [f"U{_LEVEL_CHARACTERS}"] * texts
-    return [(f"c{number}", kind) for number, kind in enumerate(kinds)]
-
-
 def _write(
     numbers: Path, runs: Sequence[GridRun], heading: Heading, options: Options, writer: TraceWriter
 ) -> tuple[Levels, PowerBeside]:
@@ -629,7 +364,7 @@ def _write(
             while left:
                 count = min(left, _PIECE)
                 rows = np.fromfile(
-                    stream, dtype=_ROW, count=count
+                    stream, dtype=ROW, count=count
                 )  # of its own memory: the trace takes no other
                 if heading.sync is not None:
                     if heading.sync.is_voltage:

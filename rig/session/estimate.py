@@ -28,7 +28,7 @@ from rig.model.pace import Duration, Pace
 from rig.model.steps import Step
 from rig.session import earlier, planning
 from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
-from rig.trace.writer import RESERVE_B
+from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text
 
 #: Bytes of a sample of current or voltage, of eight samples of a digital line, and

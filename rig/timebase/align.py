@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from rig.problems import Problem
 from rig.timebase import pairing
-from rig.timebase.pairing import CLOCK_LIMIT, Floats, Indices, Pairing
+from rig.timebase.pairing import Pairing
+from rig.timebase.pairing_seeds import CLOCK_LIMIT, Floats, Indices
 from rig.timebase.timebase import Timebase
 
 #: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the

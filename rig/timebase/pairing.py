@@ -17,21 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels)
-#: differ by far more.
-CLOCK_LIMIT = 500e-6
+from rig.timebase.pairing_seeds import CLOCK_LIMIT, Floats, Indices, Seed, nearest, seeds
+
 #: How far a rate may wander: variance of the relative rate per second, 1e-6 in a thousand seconds.
 _WANDER = 1e-15
-#: Rates that are looked for when the nominal one fits nothing.
-_RATES = (1 / 16, 16.0)
-#: Marks that seeds are sought for: so many from either end, and spread over the whole.
-_END_SEEDS = 8
-_SPREAD_SEEDS = 16
-#: Edges that are tried for each of them, and how many marks to either side say how good a seed is.
-_SEED_EDGES = 64
-_CHUNK = 12
 #: How many steps of the tracker all seeds together may cost, and how many seeds must lose against
 #: the best before it has won.
 _STEPS = 600_000
@@ -50,9 +40,6 @@ _MARGIN = 1
 #: Unrelated edges may fit by chance once in so many.
 _CHANCE = 1e-6
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
@@ -66,14 +53,6 @@ class Pairing:
 
     def __len__(self) -> int:
         return len(self.marks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seed:
-    mark: int
-    edge: int
-    rate: float
-    rate_u: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +141,8 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
     """
     if not len(due_s) or not len(edges_s):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    edge_of = _nearest(edges_s, due_s)
-    mark_of = _nearest(due_s, edges_s)
+    edge_of = nearest(edges_s, due_s)
+    mark_of = nearest(due_s, edges_s)
     numbers = np.arange(len(due_s))
     # Marks of the same tick foretell the same time: the first of them counts as nearest.
     mutual = (due_s[mark_of[edge_of]] == due_s) & (np.abs(edges_s[edge_of] - due_s) <= reach_s)
@@ -197,14 +176,6 @@ def unmatched(
     return lone_marks[alone], lone_edges[first[alone]]
 
 
-def _nearest(times_s: Floats, due_s: Floats) -> Indices:
-    """Return the number of the time nearest to each due one."""
-    after = np.clip(np.searchsorted(times_s, due_s), 1, max(len(times_s) - 1, 1))
-    if len(times_s) < 2:
-        return np.zeros(len(due_s), dtype=np.int64)
-    return after - (due_s - times_s[after - 1] <= times_s[after] - due_s)
-
-
 def _greedy(
     due_s: Sequence[float], edges_s: Sequence[float], reach_s: float
 ) -> list[tuple[int, int]]:
@@ -235,7 +206,7 @@ def _best(
     explained: set[tuple[int, int]] = set()
     steps = 0
     lost = 0
-    for seed in _seeds(marks_s, edges_s, reach_s, any_rate):
+    for seed in seeds(marks_s, edges_s, reach_s, any_rate):
         if (seed.mark, seed.edge) in explained:
             continue
         misses = len(marks_s) - len(best) + _MARGIN if best else len(marks_s)
@@ -264,98 +235,18 @@ def _best(
     )
 
 
-def _seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> list[_Seed]:
-    """Return where to begin, the best first: by how many marks around find an edge, then by how
-    much order would be off.
-    """
-    if len(marks_s) < 3 or len(edges_s) < 3:
-        return []
-    count = len(marks_s) - 2
-    spread = np.linspace(0, count - 1, min(count, _SPREAD_SEEDS)).astype(np.int64)
-    ends = np.arange(min(count, _END_SEEDS))
-    ranked: list[tuple[float, int, _Seed]] = []
-    for mark in np.unique(np.concatenate([ends, count - 1 - ends, spread])).tolist():
-        ranked += _seeds_of(mark, marks_s, edges_s, reach_s, any_rate)
-    ranked.sort(key=lambda entry: entry[:2])
-    return [seed for _, _, seed in ranked]
-
-
-def _seeds_of(
-    mark: int, marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
-) -> list[tuple[float, int, _Seed]]:
-    one_s = float(marks_s[mark + 1] - marks_s[mark])
-    two_s = float(marks_s[mark + 2] - marks_s[mark + 1])
-    whole_s = one_s + two_s
-    if min(one_s, two_s) <= 2 * reach_s:
-        return []
-    first_s = np.diff(edges_s)[:-1]
-    second_s = np.diff(edges_s)[1:]
-    if any_rate:
-        rates = (first_s + second_s) / whole_s
-        error_s = 2 * reach_s * whole_s * np.maximum(rates, 1.0)
-        fits = np.abs(second_s * one_s - first_s * two_s) <= error_s
-        fits &= (
-            (rates >= _RATES[0])
-            & (rates <= _RATES[1])
-            & (np.minimum(first_s, second_s) > 2 * reach_s)
-        )
-    else:
-        fits = np.abs(first_s - one_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * one_s
-        fits &= np.abs(second_s - two_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * two_s
-    edges = np.flatnonzero(fits)
-    if not len(edges):
-        return []
-    marks = len(marks_s)
-    total = len(edges_s)
-    disorder = np.minimum(np.abs(edges - mark), np.abs((total - edges) - (marks - mark)))
-    disorder = np.minimum(disorder, np.abs(edges - mark * total // marks))
-    order = np.argsort(disorder, kind="stable")[:_SEED_EDGES]
-    edges = edges[order]
-    rates = (first_s[edges] + second_s[edges]) / whole_s
-    rate_u = 2 * reach_s / whole_s
-    if not any_rate:
-        rate_u = min(rate_u, CLOCK_LIMIT)
-        rates = np.clip(rates, 1 - CLOCK_LIMIT, 1 + CLOCK_LIMIT)
-    scores = _scores(mark, edges, rates, rate_u, marks_s, edges_s, reach_s)
-    return [
-        (-round(float(score), 2), int(disorder[at]), _Seed(mark, int(edge), float(rate), rate_u))
-        for score, at, edge, rate in zip(scores, order, edges, rates, strict=True)
-    ]
-
-
-def _scores(
-    mark: int,
-    edges: Indices,
-    rates: Floats,
-    rate_u: float,
-    marks_s: Floats,
-    edges_s: Floats,
-    reach_s: float,
-) -> Floats:
-    """Return which share of the marks around one finds an edge, for each edge it may have."""
-    around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
-    due_s = edges_s[edges][:, None] + rates[:, None] * around_s
-    away_s = np.abs(edges_s[_nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s)
-    # Far away the rate is not known well enough to tell one edge from its neighbour.
-    limit_s = 2 * reach_s + np.minimum(
-        rate_u * np.abs(around_s), float(np.median(np.diff(around_s))) / 4
-    )
-    share: Floats = np.mean(away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1)
-    return share
-
-
-def _walk(ahead: _Sight, behind: _Sight, seed: _Seed, misses: int) -> dict[int, int]:
+def _walk(ahead: _Sight, behind: _Sight, seed: Seed, misses: int) -> dict[int, int]:
     """Return the pairs that a seed leads to, ascending; the walk ends where more than `misses`
     marks have no edge.
     """
     last_mark = len(ahead.marks) - 1
     last_edge = len(ahead.edges) - 1
-    mirrored = _Seed(last_mark - seed.mark, last_edge - seed.edge, seed.rate, seed.rate_u)
+    mirrored = Seed(last_mark - seed.mark, last_edge - seed.edge, seed.rate, seed.rate_u)
     before = [(last_mark - i, last_edge - j) for i, j in _track(behind, mirrored, misses)]
     return dict(before[:0:-1] + _track(ahead, seed, misses))
 
 
-def _track(sight: _Sight, seed: _Seed, misses: int) -> list[tuple[int, int]]:
+def _track(sight: _Sight, seed: Seed, misses: int) -> list[tuple[int, int]]:
     """Follow the edges from a seed to the end: offset and rate with their covariance, updated by
     each edge that is taken.
     """

@@ -5,14 +5,12 @@ rig/trace/trace.py.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,9 +20,9 @@ import pyjls
 from numpy.typing import NDArray
 
 from rig import typed
-from rig.errors import BenchError, DataError, StorageFull, storage_error
-from rig.trace.chunks import Chunks
+from rig.errors import DataError, StorageFull, storage_error
 from rig.trace.edges import Stamp
+from rig.trace.jls_signals import chunks, define_signal
 from rig.trace.tap import Tapped, TraceForm
 from rig.trace.trace import (
     ABOUT,
@@ -43,20 +41,9 @@ from rig.trace.trace import (
     reading,
 )
 from rig.trace.write_errors import WriteLog
+from rig.trace.write_room import RESERVE_B, translated, unwritten
 
-#: Room that must stay free on the disk, so that what has been measured can still be closed
-#: properly.
-RESERVE_B = 32 << 20
 _FILL = 1 << 20
-#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65 536: less of
-#: the line is lost with a killed process.
-_FLOATS = Chunks(8192, 128, 640, 20)
-_LEVELS = Chunks(8192, 1024, 1280, 20)
-#: At this rate and above, chunks are longer and have fewer summaries: a quarter less time to write
-#: them, and still no more than 33 ms that is lost with a killed process.
-_FAST_HZ = 1e6
-_FAST_FLOATS = Chunks(32_768, 1024, 640, 20)
-_FAST_LEVELS = Chunks(32_768, 1024, 1280, 20)
 #: Beside a thread that computes, another gets its turn only after this, and gives it away in every
 #: call of the system or of NumPy. With Python's own 5 ms, a driver that takes 100 000 samples a
 #: second in small pieces falls behind (benchmarks/live.py).
@@ -102,7 +89,7 @@ class TraceWriter:
         # JLS rates are whole numbers: what the rig computes with stands here, other tools use the
         # time stamps.
         known = json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about)
-        with _translated(folder), ExitStack() as stack:
+        with translated(folder), ExitStack() as stack:
             self._gaps = stack.enter_context((folder / GAPS).open("w", encoding="utf-8"))
             self._edges = None
             if sync_kind in STAMPED:
@@ -113,12 +100,12 @@ class TraceWriter:
         writer.source_def(
             source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
         )
-        _signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
-        _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
+        define_signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
+        define_signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
         if sync_kind == "digital":
-            _signal(writer, SYNC, "sync", "u1", edge_hz)
+            define_signal(writer, SYNC, "sync", "u1", edge_hz)
         elif sync_kind == "voltage":
-            _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
+            define_signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
         writer.user_data(ABOUT, known)
         self._writer: Any = writer
         self._sync_kind = sync_kind
@@ -159,7 +146,7 @@ class TraceWriter:
             np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v)
         )
         self._note_unreadable(current, voltage, unreadable)
-        with _translated(self.folder):
+        with translated(self.folder):
             self._writer.fsr_f32(CURRENT, self._analog_at, current)
             self._writer.fsr_f32(VOLTAGE, self._analog_at, voltage)
         self._analog_at += len(current)
@@ -193,7 +180,7 @@ class TraceWriter:
             return
         self._spend(4 * len(voltage_v))
         voltage = np.ascontiguousarray(voltage_v, dtype=np.float32)
-        with _translated(self.folder):
+        with translated(self.folder):
             self._writer.fsr_f32(SYNC_VOLTAGE, self._sync_voltage_at, voltage)
         if not self._skipping:
             self._show("sync_voltage", self._sync_voltage_at, voltage)
@@ -220,7 +207,7 @@ class TraceWriter:
             count = min(_FILL, samples - at)
             lost = np.full(count, np.nan, dtype=np.float32)
             self._spend(8 * count)
-            with _translated(self.folder):
+            with translated(self.folder):
                 self._writer.fsr_f32(CURRENT, self._analog_at, lost)
                 self._writer.fsr_f32(VOLTAGE, self._analog_at, lost)
             self._analog_at += count
@@ -262,7 +249,7 @@ class TraceWriter:
         self._writer = None
         self._show("end")
         lengths = self._lengths()
-        with _translated(self.folder):
+        with translated(self.folder):
             try:
                 for signal, rate in self._rates():
                     length = lengths[signal]
@@ -317,7 +304,7 @@ class TraceWriter:
         """Make a signal so long that the index reaches its last sample: with no numbers, or the
         last level, which is no edge.
         """
-        padded = _chunks(signal, rate_hz).indexed(length)
+        padded = chunks(signal, rate_hz).indexed(length)
         for at in range(length, padded, _FILL):
             count = min(_FILL, padded - at)
             if signal == SYNC:
@@ -334,7 +321,7 @@ class TraceWriter:
         samples that are missing.
         """
         if self._log.failed:
-            raise _unwritten(self.folder, self._log.failed, self._log.errno)
+            raise unwritten(self.folder, self._log.failed, self._log.errno)
 
     def _require_whole(self) -> None:
         """Compare the closed file with what was written, whatever was heard; without its end it
@@ -344,14 +331,14 @@ class TraceWriter:
         with path.open("rb") as stream:
             stream.seek(-_END_B, os.SEEK_END)
             if stream.read()[_TAG_AT] != _TAG_END:
-                raise _unwritten(self.folder, "the file lacks its end")
+                raise unwritten(self.folder, "the file lacks its end")
         try:
             with reading(path) as reader:
                 lengths_read = {
                     signal.signal_id: int(signal.length) for signal in reader.signals.values()
                 }
         except DataError as error:
-            raise _unwritten(self.folder, error.evidence) from error
+            raise unwritten(self.folder, error.evidence) from error
         for signal, _ in self._rates():
             # Ctrl-C may fall between a block's way into the file and its being counted: more than
             # that is no harm.
@@ -360,10 +347,10 @@ class TraceWriter:
                     f"signal {signal} has {lengths_read.get(signal, 0)} samples in the file, "
                     f"{self._lengths()[signal]} were written"
                 )
-                raise _unwritten(self.folder, evidence)
+                raise unwritten(self.folder, evidence)
 
     def _put_sync(self, packed: NDArray[np.uint8]) -> None:
-        with _translated(self.folder):
+        with translated(self.folder):
             self._writer.fsr(SYNC, self._sync_at, packed)
         if not self._skipping:
             self._show("levels", self._sync_at, packed)
@@ -399,64 +386,3 @@ class TraceWriter:
                 try_next="free some room, or --sessions on another disk; what has been measured is "
                 "kept",
             )
-
-
-def _signal(writer: Any, number: int, name: str, kind: str, rate_hz: float, **more: Any) -> None:
-    writer.signal_def(
-        signal_id=number,
-        source_id=1,
-        signal_type=pyjls.SignalType.FSR,
-        data_type=kind,
-        sample_rate=max(round(rate_hz), 1),
-        name=name,
-        **_chunks(number, rate_hz).definition(),
-        **more,
-    )
-
-
-def _chunks(signal: int, rate_hz: float) -> Chunks:
-    if rate_hz >= _FAST_HZ:
-        return _FAST_LEVELS if signal == SYNC else _FAST_FLOATS
-    return _LEVELS if signal == SYNC else _FLOATS
-
-
-def _unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchError:
-    """Return the error of a trace that lacks what was written to it.
-
-    `number` is the operating system's, 0 where it gave none; None where no write was reported as
-    failed.
-    """
-    free_b = shutil.disk_usage(folder).free
-    full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
-    if full:
-        hint = "free some room, or another disk (--sessions)"
-    elif number is None:
-        evidence += (
-            "; no write was reported as failed, so room and quota are not known to be the cause"
-        )
-        hint = "run it again, on another disk (--sessions) to rule this one out"
-    elif number == errno.EFBIG:
-        hint = "quota and largest file of this disk, or another one (--sessions)"
-    else:
-        hint = "is this disk in order, and still there? or another one (--sessions)"
-    return (StorageFull if full else BenchError)(
-        f"the trace in {folder} was not written completely",
-        evidence=f"{evidence}; {free_b / 1e6:.0f} MB free on the disk",
-        try_next=f"{hint}; what was written before is in {PARTIAL}",
-    )
-
-
-@contextmanager
-def _translated(folder: Path) -> Iterator[None]:
-    """Turn errors of the trace library, which are RuntimeErrors, into ours."""
-    try:
-        yield
-    except OSError as error:
-        raise storage_error(error, folder) from error
-    except RuntimeError as error:
-        free_b = shutil.disk_usage(folder).free
-        kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
-        raise kind(
-            f"the trace in {folder} cannot be written",
-            evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk",
-        ) from error

@@ -32,7 +32,7 @@ from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as Joul
 from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
 from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings as Lpm01aSettings
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator

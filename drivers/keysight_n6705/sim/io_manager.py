@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 
 from drivers.front_end import FrontEnd
-from drivers.keysight_n6705.sim.log import SimulatorFaults
+from drivers.keysight_n6705.sim.settings import SimulatorFaults
 from rig.simulation.world import World
 
 _POLL_S = 0.01

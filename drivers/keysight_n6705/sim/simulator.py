@@ -16,8 +16,9 @@ from contextlib import suppress
 
 from drivers.keysight_n6705.sim import scpi
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatedLog
+from drivers.keysight_n6705.sim.log import SimulatedLog
 from drivers.keysight_n6705.sim.module import Channel
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import World
 
 _LISTEN_S = 0.05

@@ -22,7 +22,8 @@ from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
 from rig.trace.levels import Hidden, Progress
 from rig.trace.trace import TRACE, Trace, reading
-from rig.trace.writer import RESERVE_B, TraceWriter
+from rig.trace.write_room import RESERVE_B
+from rig.trace.writer import TraceWriter
 
 FORMS = ("jls", "csv", "parquet")
 _BLOCK = 1 << 18

@@ -11,7 +11,10 @@ _FILE = "scenarios.tasks.qubo.subcommands"
 COMMANDS = {
     "largest": (f"{_FILE}:largest", "Find the largest workloads that a device loads and solves"),
     "rescore": (f"{_FILE}:rescore", "Evaluate a session's vectors against the present targets"),
-    "targets": (f"{_FILE}:targets", "Look for better solutions of workloads, and keep them"),
+    "targets": (
+        "scenarios.tasks.qubo.targets_command:targets",
+        "Look for better solutions of workloads, and keep them",
+    ),
 }
 
 

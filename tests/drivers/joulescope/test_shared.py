@@ -102,7 +102,7 @@ def test_a_driver_object_that_cannot_be_made_is_no_obstacle_for_the_next() -> No
 
 
 def test_a_scan_beside_what_uses_the_driver_is_no_error(vendor: Callable[[], Any]) -> None:
-    with joulescope._VENDOR.use() as driver:
+    with joulescope.VENDOR.use() as driver:
         seen = Joulescope.scan()
         assert [row.serial for row in seen] == [
             path.split("/")[-1] for path in driver.device_paths()
@@ -164,14 +164,14 @@ def test_two_simulated_instruments_of_the_same_name_are_refused(bench: Bench) ->
 def test_a_scan_leaves_alone_what_this_process_records_with(
     bench: Bench, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joulescope, "_VENDOR", joulescope._SIMULATED)
+    monkeypatch.setattr(joulescope, "VENDOR", joulescope.SIMULATED)
     monitor = bench.open(model)
     beside = SimulatedInstrument(
         JoulescopeSimulatorSettings(model=model, serials=("000416",)), World()
     )
     monitor.power(True)
     with (
-        joulescope._SIMULATED.use() as driver,
+        joulescope.SIMULATED.use() as driver,
         driver.attached(beside),
         monitor.record(bench.folder),
     ):
@@ -283,7 +283,7 @@ class LateLog(SimulatedDriver):
 def test_a_refusal_that_the_log_tells_late_is_heard(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joulescope, "_SIMULATED", Shared(LateLog))
+    monkeypatch.setattr(joulescope, "SIMULATED", Shared(LateLog))
     with pytest.raises(BenchError, match="refuses s/extio/voltage") as caught:
         bench.open("js110", faults=JoulescopeFaults(refuse="s/extio/voltage"), reference="1.8 V")
     assert "extio_settings_send did not work" in caught.value.evidence

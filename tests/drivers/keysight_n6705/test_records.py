@@ -15,7 +15,7 @@ import pytest
 
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.link import ScpiLink
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import BenchError, RemoteProtocolError
 from rig.interfaces.context import BenchContext

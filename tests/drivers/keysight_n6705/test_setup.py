@@ -13,7 +13,7 @@ import pyvisa
 
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.link import CommandRefused
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
 from rig.interfaces.context import BenchContext

@@ -18,7 +18,7 @@ from pyvisa.ctwrapper import IVIVisaLibrary
 
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.link import CommandRefused, ScpiLink
-from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import (
     BenchError,

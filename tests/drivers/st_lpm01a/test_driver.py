@@ -29,9 +29,9 @@ from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.shell import decimal
 from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.sim.stream import hexadecimal
-from drivers.st_lpm01a.stream import (
+from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
-    AsciiParser,
     Completed,
     Edge,
     Item,

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
-from drivers.st_lpm01a.stream import (
+from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
-    AsciiParser,
     Edge,
     Item,
     Lost,

@@ -15,7 +15,8 @@ import pytest
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
-from drivers.st_lpm01a.stream import AsciiParser, Edge, Lost, Stamp
+from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.stream_items import Edge, Lost, Stamp
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace

@@ -17,7 +17,7 @@ from rig.session import estimate
 from rig.session.estimate import Estimate, of_bench
 from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
-from rig.trace.writer import RESERVE_B
+from rig.trace.write_room import RESERVE_B
 from tests.builds import built
 from tests.conftest import ROOT, VIRTUAL_NULL
 

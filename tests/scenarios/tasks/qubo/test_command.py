@@ -15,7 +15,7 @@ from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.campaign import CampaignJournal, Job, campaign, engine, run
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
-from scenarios.tasks.qubo.subcommands import solver_seeds
+from scenarios.tasks.qubo.targets_command import solver_seeds
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("compiler")

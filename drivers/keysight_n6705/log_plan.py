@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a data log, and the clock by which it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from drivers.keysight_n6705.supply import Supply
+from rig.host.raw_clock import raw_monotonic_ns
+from rig.simulation.world import NS_PER_S
+from rig.stop import pause
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlan:
+    """A set-up of the data logger: the DUT's channel gives current and voltage, `sync_channel`
+    (None: none) a voltage.
+
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs before
+    anything else may happen. `held_back_s`: how long it may hold a record back. `supply`: what the
+    DUT has been given, None where its output is off.
+    """
+
+    channel: int
+    sync_channel: int | None
+    sync: Literal["voltage", "trigger", "io_manager"]
+    period_s: float
+    edge_hz: float
+    start_s: float
+    fetch_s: float
+    held_back_s: float
+    name: str
+    serial: str
+    supply: Supply | None
+    about: dict[str, Any]
+
+    @property
+    def channels(self) -> str:
+        """Return all logged channels as SCPI lists them."""
+        return (
+            f"(@{self.channel})"
+            if self.sync_channel is None
+            else f"(@{self.channel},{self.sync_channel})"
+        )
+
+    @property
+    def stamped(self) -> bool:
+        """Return whether the log waits for the first edge."""
+        return self.sync != "voltage"
+
+
+@dataclass(frozen=True, slots=True)
+class LogClock:
+    """The host's clock, or that of a simulated world; `wait` lets it pass.
+
+    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump
+    until what it returns is called.
+    """
+
+    now_s: Callable[[], float]
+    wait: Callable[[float], None]
+    watch: Callable[[Callable[[], None]], Callable[[], None]] | None = None
+
+    @property
+    def jumps(self) -> bool:
+        """Return whether time is virtual."""
+        return self.watch is not None
+
+
+REAL = LogClock(lambda: raw_monotonic_ns() / NS_PER_S, pause)

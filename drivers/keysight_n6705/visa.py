@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VISA sessions, and their errors in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rig.errors import (
+    ConfigError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+)
+
+
+class Silence(DeviceLost):
+    """No answer in time: the instrument is gone, or slow, or has refused a query, which then has no
+    answer.
+    """
+
+
+def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
+    """Open a VISA session; raises ConfigError, DeviceNotFound or DeviceBusy."""
+    manager = open_library(visa_library)
+    from pyvisa import constants
+
+    if not _is_name(resource):
+        raise ConfigError(
+            f"{resource!r} is no VISA resource",
+            path="monitor.keysight_n6705.resource",
+            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what '
+            "answers",
+        )
+    try:
+        session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
+        session.timeout = timeout_s * 1e3
+        return session
+    except Exception as error:  # pyvisa-py raises bare Exceptions here
+        text = str(error)
+        code = getattr(error, "error_code", None)
+        if code == constants.StatusCode.error_invalid_resource_name:
+            raise ConfigError(
+                f"{resource!r} is no VISA resource",
+                path="monitor.keysight_n6705.resource",
+                evidence=text,
+            ) from error
+        if "PyUSB" in text or "gpib" in text.lower():
+            raise ConfigError(
+                f"the VISA library {visa_library!r} cannot reach {resource}",
+                path="monitor.keysight_n6705.visa_library",
+                evidence=text.replace("\n", " "),
+                try_next="pip install pyusb, or the vendor's library, or the instrument's LAN "
+                "address with ::5025::SOCKET",
+            ) from error
+        if code in (
+            constants.StatusCode.error_resource_locked,
+            constants.StatusCode.error_resource_busy,
+        ):
+            raise DeviceBusy(
+                f"{resource} is in use", evidence=text, try_next="close the other program"
+            ) from error
+        raise DeviceNotFound(
+            f"nothing at {resource}",
+            evidence=text or repr(error),
+            try_next="is it switched on, and the address right?",
+        ) from error
+
+
+def open_library(visa_library: str) -> Any:
+    """Return the resource manager of a VISA library; raises ConfigError. All users share it: it is
+    not to be closed.
+    """
+    try:
+        import pyvisa
+    except ImportError as error:
+        raise ConfigError(
+            "pyvisa is missing", try_next="pip install 'neurorig[keysight]'"
+        ) from error
+    try:
+        return pyvisa.ResourceManager(visa_library)
+    except (ValueError, OSError, AttributeError, pyvisa.errors.Error) as error:
+        # AttributeError: a library, but none of VISA.
+        raise ConfigError(
+            f"the VISA library {visa_library!r} cannot be loaded",
+            path="monitor.keysight_n6705.visa_library",
+            evidence=str(error),
+            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a '
+            "vendor's library: install Keysight IO"
+            " Libraries, or name its file",
+        ) from error
+
+
+def _is_name(resource: str) -> bool:
+    from pyvisa import rname
+
+    try:
+        rname.ResourceName.from_string(resource)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_timeout(error: Exception) -> bool:
+    import pyvisa
+
+    return bool(getattr(error, "error_code", None) == pyvisa.constants.StatusCode.error_timeout)
+
+
+@contextmanager
+def translated(resource: str) -> Iterator[None]:
+    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the
+    instrument; a time-out into Silence.
+    """
+    import pyvisa
+
+    try:
+        yield
+    except (pyvisa.errors.Error, OSError, AttributeError) as error:
+        # AttributeError: the library lost its socket.
+        raise lost(
+            resource, str(error) or repr(error), Silence if _is_timeout(error) else DeviceLost
+        ) from error
+
+
+def lost(resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost) -> DeviceLost:
+    """Return the error of an instrument that is gone."""
+    return kind(
+        f"the N6705 at {resource} does not answer any more",
+        evidence=evidence,
+        try_next="cable and power; the DUT's supply may still be on: switch it off at the "
+        "instrument",
+    )

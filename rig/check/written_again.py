@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samples.jsonl and results.txt of a trial compared with the same made again, line by line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from rig.model.finding import Finding
+from rig.model.metric import Prominence
+from rig.model.trial import Trial
+from rig.store import sample_lines, session_folder, strict_json
+from rig.store.session_folder import (
+    SAMPLES,
+)
+from rig.units import quantity
+
+SHOWN = 5
+#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds
+#: them: closer than that is equal.
+_RELATIVE = 1e-9
+_ABSOLUTE = 1e-15
+BYTES = "byte for byte equal"
+ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
+
+
+def of_samples(path: Path, trial: Trial) -> Iterator[Finding]:
+    """Yield whether samples.jsonl of a trial is what is made of it again."""
+    stored = (
+        (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n")
+        if (path / SAMPLES).exists()
+        else []
+    )
+    again = sample_lines.text(trial).split("\n")
+    rounded = False
+    different = []
+    for number in range(max(len(stored), len(again))):
+        one = _line(stored, number)
+        other = _line(again, number)
+        if one != other and (text := difference(one, other)):
+            different.append(f"line {number + 1}: {text}")
+        rounded = rounded or one != other
+    for text in different[:SHOWN]:
+        yield Finding(f"{path.name}/{SAMPLES}", False, text)
+    if len(different) > SHOWN:
+        yield Finding(
+            f"{path.name}/{SAMPLES}", False, f"{len(different) - SHOWN} more lines differ"
+        )
+    if not different:
+        count = len(trial.measured.samples)
+        how = ROUNDED if rounded else BYTES
+        yield Finding(
+            f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{means(trial)}"
+        )
+
+
+def _line(lines: list[str], number: int) -> str:
+    return lines[number] if number < len(lines) else ""
+
+
+def difference(stored: str, again: str) -> str:
+    """Return what differs between two JSON texts, by more than rounding; empty where nothing
+    does.
+    """
+    try:
+        return difference_of(strict_json.parse(stored), json.loads(again))
+    except ValueError:
+        return f"stored {stored[:60]!r}, recomputed {again[:60]!r}"
+
+
+def difference_of(stored: Any, again: Any) -> str:
+    """Return where two trees of JSON differ; empty where they do not."""
+    return "; ".join(islice(_paths(stored, again, ""), SHOWN))
+
+
+def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
+    if isinstance(stored, dict) and isinstance(again, dict):
+        for key in {**stored, **again}:
+            yield from _paths(
+                stored.get(key), again.get(key), f"{place}.{key}" if place else str(key)
+            )
+    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        for number, (one, other) in enumerate(zip(stored, again, strict=True)):
+            yield from _paths(one, other, f"{place}[{number}]")
+    elif not _equal(stored, again):
+        yield f"{place} is {repr(stored)[:120]}, recomputed {repr(again)[:120]}"
+
+
+def _equal(stored: Any, again: Any) -> bool:
+    numbers = isinstance(stored, float) and isinstance(again, float)
+    return stored == again or (
+        numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    )
+
+
+def of_lines(path: Path, trial: Trial) -> Iterator[Finding]:
+    """Compare results.txt, which states a trial's results in the words of its benchmark."""
+    file = path / session_folder.LINES
+    stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    at, one, other = first_difference(stored, "".join(line + "\n" for line in trial.lines))
+    if at:
+        yield Finding(
+            f"{path.name}/{session_folder.LINES}",
+            False,
+            f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}",
+        )
+
+
+def first_difference(stored: str, again: str) -> tuple[int, str, str]:
+    """Return the number of the first line that differs, and both; 0 where none does."""
+    pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
+    return next(
+        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", "")
+    )
+
+
+def means(trial: Trial) -> str:
+    """Return the headline metrics of a trial in words."""
+    shown = [
+        f"{name} {quantity(metric.value, metric.unit)}"
+        for name, metric in trial.metrics.items()
+        if metric.prominence is Prominence.HEADLINE
+    ]
+    return ": " + ", ".join(shown) if trial.measured.samples else ""
