@@ -35,12 +35,10 @@ CHANNEL = 3
 _LIMIT_S = 300.0
 #: What runs under the other interpreter: every network of a list over the same spikes.
 _INSIDE = """
-import importlib.util, json, sys
+import json, sys
 import numpy as np
+from sut_backends.xylo import runner
 job = json.loads(sys.stdin.read())
-spec = importlib.util.spec_from_file_location("runner", job["runner"])
-runner = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(runner)
 spikes = np.load(job["spikes"])
 kept = {}
 about = {}
@@ -83,7 +81,6 @@ def xylo(python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], o
     """
     np.save(out.with_suffix(".npy"), spikes)
     job = {
-        "runner": str(ROOT / "sut_backends" / "xylo" / "runner.py"),
         "spikes": str(out.with_suffix(".npy")),
         "out": str(out),
         "networks": {
@@ -93,7 +90,11 @@ def xylo(python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], o
         },
     }
     subprocess.run(
-        [python, "-c", _INSIDE], input=json.dumps(job).encode(), check=True, timeout=_LIMIT_S
+        [python, "-c", _INSIDE],
+        input=json.dumps(job).encode(),
+        check=True,
+        timeout=_LIMIT_S,
+        cwd=ROOT,
     )
     with np.load(out) as kept:
         found = {name: kept[name] for name in kept.files}

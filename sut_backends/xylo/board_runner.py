@@ -17,6 +17,7 @@ from typing import Any
 
 from sut_backends.xylo import runner
 from sut_backends.xylo.power_events import PowerEvents
+from sut_backends.xylo.samna_stand_in import stand_in_for_samna
 from sut_backends.xylo.sim.board import build
 from sut_backends.xylo.sim.nodes import Truth
 
@@ -32,7 +33,7 @@ def open_network(job: dict[str, Any]) -> BoardRunner:
     chip = settings.get("chip", "audio2")
     truth = None
     if settings["board"] == "simulated":
-        runner.stand_in_for_samna()
+        stand_in_for_samna()
         truth = Truth(chip, **settings.get("simulator", {}))
         for name in ("xyloCore2.configuration", "xyloAudio3.configuration", "xyloA2TestBoard"):
             importlib.import_module(f"samna.{name}")

@@ -11,24 +11,17 @@ host (limits.py) before a worker is started.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
 import json
-import sys
-import types
 import warnings
-from pathlib import Path
 from typing import Any
+
+from sut_backends.xylo.mapping_report import mapping, not_as_tried, rule_differs, versions
+from sut_backends.xylo.samna_stand_in import stand_in_for_samna
 
 #: What each chip is called in Rockpool, and how many hidden and output neurons it has.
 CHIPS = {"audio2": ("syns61201", 1000, 8), "audio3": ("syns65302", 992, 32)}
 CHANNELS = 16
 SPIKES_IN_MAX = 15
-WEIGHT_MAX = 127
-THRESHOLD_MAX = 32_767
-#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a step.
-_RULE = {"reset": "subtract", "above": False, "gains": "unit", "start": "zero", "spikes_max": 31}
-_PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstruct")
 
 
 def open_network(job: dict[str, Any]) -> Runner:
@@ -126,7 +119,7 @@ def specification(job: dict[str, Any], chip: str) -> dict[str, Any]:
         "chip": chip,
         "support_module": name,
         "versions": versions(),
-        "mapping": mapping(mapped, numbers),
+        "mapping": mapping(mapped, numbers, method),
         "quantizer": method,
         "dt_s": dt_s,
         "lag_steps": lag,
@@ -244,126 +237,8 @@ def layers(graph: Any) -> int:
     return max((longest(name, {name}) for name in starts), default=0)
 
 
-def rule_differs(job: dict[str, Any]) -> str:
-    """Return in what the chips' rule is another than the file's; empty where it is the same."""
-    import numpy as np
-
-    if not job.get("plain"):
-        return ""
-    with np.load(job["plain"], allow_pickle=False) as plain:
-        stated = json.loads(str(plain["network"]))["conventions"]
-    names = {"above": "a spike above the threshold and not at it"}
-    return "; ".join(
-        f"{names.get(name, name)}: {stated[name]} in the file, {held} on the chip"
-        for name, held in _RULE.items()
-        if stated[name] != held
-    )
-
-
 def map_network(job: dict[str, Any]) -> dict[str, Any]:
     """Return how a chip holds a network, and run nothing."""
     stand_in_for_samna()
     about: dict[str, Any] = specification(job, job["settings"].get("chip", "audio2"))["about"]
     return about
-
-
-def mapping(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return what the chip holds of the network, and what was lost on the way."""
-    import numpy as np
-
-    def parts(spec: dict[str, Any]) -> tuple[Any, Any]:
-        inner = np.concatenate([np.ravel(spec["weights_in"]), np.ravel(spec["weights_rec"])])
-        return inner.astype(float), np.ravel(spec["weights_out"]).astype(float)
-
-    told = {
-        "hidden_neurons": int(np.asarray(after["weights_rec"]).shape[0]),
-        "output_neurons": int(np.asarray(after["weights_out"]).shape[1]),
-        "synapses": int(sum(np.count_nonzero(part) for part in parts(after))),
-    }
-    lost = zeroed = clipped = 0.0
-    for wanted, got in zip(parts(before), parts(after), strict=True):
-        largest = np.abs(wanted).max(initial=0.0)
-        scale = WEIGHT_MAX / largest if largest else 1.0
-        error = np.abs(got - wanted * scale)
-        clipped += np.count_nonzero(error > 1.0)
-        zeroed += np.count_nonzero((wanted != 0) & (got == 0))
-        lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
-    taus = 0.0
-    for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
-        exact, held = np.ravel(before[name]).astype(float), np.ravel(after[name]).astype(float)
-        used = exact > 0
-        taus = max(taus, float(np.abs(2.0 ** (held - exact) - 1)[used].max(initial=0.0)))
-    limits = np.concatenate([np.ravel(after["threshold"]), np.ravel(after["threshold_out"])])
-    return told | {
-        "weights_clipped": int(clipped),
-        "weights_lost_to_zero": int(zeroed),
-        "quantisation_error_of_largest_weight": lost,
-        "time_constants_off_by_at_most": taus,
-        "thresholds_at_limit": int(np.count_nonzero(limits >= THRESHOLD_MAX)),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the version of each package that decides the result."""
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found | {"samna": "stand-in"}
-
-
-def not_as_tried() -> list[str]:
-    """Return the packages of another version than the pinned one, with which this was tried."""
-    found = versions()
-    differ = []
-    for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
-        name, _, pinned = line.partition("==")
-        there = found.get(name, pinned).partition("+")[0]
-        if pinned and there != pinned:
-            differ.append(f"{name} {there}, tried with {pinned}")
-    return differ
-
-
-def stand_in_for_samna() -> None:
-    """Put something in place of samna that Rockpool can import: every attribute of it is a class
-    that does nothing.
-    """
-    if "samna" in sys.modules:
-        return
-
-    class Hollow(type):
-        def __getattr__(cls, name: str) -> Any:
-            return hollow(name)
-
-    def hollow(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Hollow(name, (), {})
-
-    class Nothing(types.ModuleType):
-        def __init__(self, name: str) -> None:
-            super().__init__(name)
-            self.__path__: list[str] = []
-
-        def __getattr__(self, name: str) -> Any:
-            return hollow(name)
-
-    class Finder:
-        @staticmethod
-        def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
-            if name.partition(".")[0] != "samna":
-                return None
-            return importlib.util.spec_from_loader(name, finder)
-
-        @staticmethod
-        def create_module(spec: Any) -> Any:
-            return Nothing(spec.name)
-
-        @staticmethod
-        def exec_module(module: Any) -> None:
-            return
-
-    finder: Any = Finder()
-    sys.meta_path.insert(0, finder)

@@ -105,12 +105,10 @@ def in_other_units(folder: Path) -> Path:
 
 
 INSIDE = """
-import importlib.util, json, sys
+import json, sys
 import numpy as np
+from sut_backends.xylo import runner
 job = json.loads(sys.stdin.read())
-spec = importlib.util.spec_from_file_location("runner", job["runner"])
-runner = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(runner)
 told = {}
 for name, model, chip in job["networks"]:
     with np.load(job["folder"] + "/" + name + ".npz") as kept:
@@ -140,12 +138,15 @@ def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
     ]
     networks += [("two", str(in_other_units(tmp_path)), chip) for chip in CHIPS]
     job = {
-        "runner": str(ROOT / "sut_backends" / "xylo" / "runner.py"),
         "folder": str(VECTORS),
         "networks": networks,
     }
     ran = subprocess.run(
-        [PYTHON, "-c", INSIDE], input=json.dumps(job).encode(), capture_output=True, timeout=120
+        [PYTHON, "-c", INSIDE],
+        input=json.dumps(job).encode(),
+        capture_output=True,
+        timeout=120,
+        cwd=ROOT,
     )
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     told = json.loads(ran.stdout)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a network a Xylo chip holds, by which rule it runs there, and by which packages that was
+found: the facts that a worker tells.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+WEIGHT_MAX = 127
+THRESHOLD_MAX = 32_767
+#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a step.
+_RULE = {"reset": "subtract", "above": False, "gains": "unit", "start": "zero", "spikes_max": 31}
+_PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstruct")
+
+
+def rule_differs(job: dict[str, Any]) -> str:
+    """Return in what the chips' rule is another than the file's; empty where it is the same."""
+    import numpy as np
+
+    if not job.get("plain"):
+        return ""
+    with np.load(job["plain"], allow_pickle=False) as plain:
+        stated = json.loads(str(plain["network"]))["conventions"]
+    names = {"above": "a spike above the threshold and not at it"}
+    return "; ".join(
+        f"{names.get(name, name)}: {stated[name]} in the file, {held} on the chip"
+        for name, held in _RULE.items()
+        if stated[name] != held
+    )
+
+
+def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[str, Any]:
+    """Return what the chip holds of the network, and what was lost on the way: weights were scaled
+    together, or those of each neuron apart ("channel").
+    """
+    import numpy as np
+
+    def groups(spec: dict[str, Any]) -> Any:
+        """Return the weights of hidden neurons and of outputs, a column a neuron."""
+        hidden = np.asarray(spec["weights_rec"], float)
+        into = np.zeros((np.shape(spec["weights_in"])[0], *hidden.shape[1:]))
+        given = np.asarray(spec["weights_in"], float).reshape(len(into), -1, *hidden.shape[2:])
+        into[:, : given.shape[1]] = given
+        both = np.moveaxis(np.concatenate([into, hidden]), 1, -1)
+        return both.reshape(-1, both.shape[-1]), np.asarray(spec["weights_out"], float)
+
+    lost = zeroed = clipped = synapses = 0.0
+    for wanted, got in zip(groups(before), groups(after), strict=True):
+        axis = 0 if method == "channel" else None
+        most = np.abs(wanted).max(axis=axis, initial=0.0)
+        scale = np.abs(got).max(axis=axis, initial=0.0) / np.where(most > 0, most, 1.0)
+        error = np.abs(got - wanted * scale)
+        synapses += np.count_nonzero(got)
+        clipped += np.count_nonzero(error > 1.0)
+        zeroed += np.count_nonzero((wanted != 0) & (got == 0))
+        lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
+    taus = 0.0
+    for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
+        exact, held = np.ravel(before[name]).astype(float), np.ravel(after[name]).astype(float)
+        used = exact > 0
+        taus = max(taus, float(np.abs(2.0 ** (held - exact) - 1)[used].max(initial=0.0)))
+    limits = np.concatenate([np.ravel(after["threshold"]), np.ravel(after["threshold_out"])])
+    return {
+        "hidden_neurons": int(np.shape(after["weights_rec"])[0]),
+        "output_neurons": int(np.shape(after["weights_out"])[1]),
+        "synapses": int(synapses),
+        "weights_clipped": int(clipped),
+        "weights_lost_to_zero": int(zeroed),
+        "quantisation_error_of_largest_weight": lost,
+        "time_constants_off_by_at_most": taus,
+        "thresholds_at_limit": int(np.count_nonzero(limits >= THRESHOLD_MAX)),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each package that decides the result."""
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found | {"samna": "stand-in"}
+
+
+def not_as_tried() -> list[str]:
+    """Return the packages of another version than the pinned one, with which this was tried."""
+    found = versions()
+    differ = []
+    for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
+        name, _, pinned = line.partition("==")
+        there = found.get(name, pinned).partition("+")[0]
+        if pinned and there != pinned:
+            differ.append(f"{name} {there}, tried with {pinned}")
+    return differ
