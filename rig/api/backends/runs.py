@@ -43,7 +43,8 @@ class Wanted:
     `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]),
     monitor (else there is none) and metadata of these, scenario, task and seeds of all; backends
     that it has no table for come from the example benches. `overrides` are those of `rig run
-    --set`. `files` are further settings of the task, such as its inputs.
+    --set`; those of a device or monitor are for backends of that kind. `files` are further
+    settings of the task, such as its inputs.
     """
 
     model: Path
@@ -100,13 +101,23 @@ def plan(name: str, wanted: Wanted) -> Planned:
 
 
 def _overridden(resolved: Config, overrides: Sequence[str]) -> str:
-    """Return the whole text with all defaults, and with what the command line says."""
-    if not overrides:
-        return resolved.toml()
+    """Return the whole text with all defaults, and with what the command line says: of a device or
+    monitor only where a backend has that kind, as another would be put in its place.
+    """
+    text = resolved.toml()
+    tree = tomllib.loads(text)
+    mine = [one for one in overrides if _is_of(one.split(".")[:2], tree)]
+    if not mine:
+        return text
     with tempfile.TemporaryDirectory(prefix="neurorig-compare-") as folder:
         path = Path(folder) / BENCH
-        path.write_text(resolved.toml(), encoding="utf-8")
-        return config.load(path, overrides).toml()
+        path.write_text(text, encoding="utf-8")
+        return config.load(path, mine).toml()
+
+
+def _is_of(keys: Sequence[str], tree: Mapping[str, Any]) -> bool:
+    section = keys[0].strip()
+    return section not in ("sut", "monitor") or keys[-1].strip() in tree.get(section, {})
 
 
 def _tables(bench: Path | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -19,12 +20,11 @@ import pytest
 from rig.api.backends import agreement, comparison, forms, picture, runs
 from rig.api.backends.agreement import Answer
 from rig.api.backends.rows import Backend, BackendRow, Failure, ModelComparison
-from rig.api.backends.runs import Planned, UnknownBackend, Wanted
+from rig.api.backends.runs import UnknownBackend, Wanted
 from rig.api.sessions.session import Session, open_session
-from rig.bench import plugins
 from rig.cli.result_tables import print_results
 from rig.cli.terminal import Terminal
-from rig.errors import DataError, DeviceNotFound
+from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.network import complexity, complexity_text, conventions, graph
 from rig.report.report import rendered
@@ -210,39 +210,52 @@ def test_a_comparison_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     assert runs.earlier(planned, tmp_path, Changed()) is None  # type: ignore[arg-type]
 
 
-def planned_for(sut: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Planned:
-    """A bench whose backend is another class; as if it were installed."""
-    find = plugins.find
-    monkeypatch.setattr(
-        plugins, "find", lambda section, kind: sut if section == "sut" else find(section, kind)
-    )
-    return runs.plan("virtual", Wanted(MODEL, samples=4, trials=1))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        DeviceNotFound("rockpool is not installed", try_next="rig sdk install xylo"),
-        DataError("weight_0: 1001 neurons", evidence="the chip has 1000"),
-    ],
-)
-def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
-    error: DataError, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: ModelComparison
-) -> None:
-    class Refuses(plugins.find("sut", "virtual")):  # type: ignore[misc]
-        @classmethod
-        def open(cls, settings: object, context: object) -> object:
-            raise error
-
-    planned = planned_for(Refuses, monkeypatch, tmp_path)
-    backend = runs.run(planned, tmp_path, None)
-    assert backend.failure == Failure(error.cause, error.evidence, error.try_next)
+def refused(name: str, wanted: Wanted, folder: Path) -> Failure:
+    """Run a backend that cannot run; return why."""
+    backend = runs.run(runs.plan(name, wanted), folder, None)
+    assert backend.session is None
+    assert backend.failure is not None
     with pytest.raises(DataError, match="no backend has results"):
         comparison.compare([backend])
-    row = BackendRow("xylo", failure=backend.failure)
+    return backend.failure
+
+
+def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
+    tmp_path: Path, found: ModelComparison
+) -> None:
+    bench = tmp_path / "compare.toml"
+    # A Python that has no SDK.
+    bench.write_text(f"[sut.loihi]\ninterpreter = {sys.executable!r}\n")
+    missing = refused("loihi", Wanted(MODEL, 4, 1, bench), tmp_path)
+    assert "lava-nc is not installed" in missing.evidence
+    wanted = with_inputs(tmp_path)
+    python = f"sut.xylo.interpreter={sys.executable}"
+    wanted = dataclasses.replace(wanted, overrides=(*wanted.overrides, python))
+    unmapped = refused("xylo", wanted, tmp_path)
+    # What is set for one kind does not put it into another's place.
+    assert "[sut.cpu]" in runs.plan("cpu", wanted).text
+    assert unmapped.cause.startswith("the network does not fit on Xylo Audio 2")
+    assert "fc1: a bias on weights" in unmapped.evidence
+    row = BackendRow("xylo", failure=unmapped)
     shown = dataclasses.replace(found, rows=(*found.rows, row))
-    assert f"| xylo | did not run: {error.cause} |" in forms.markdown(shown)
-    assert any(error.cause in line for line in forms.remarks(shown))
+    assert f"| xylo | did not run: {unmapped.cause} |" in forms.markdown(shown)
+    assert any("fc1: a bias on weights" in line for line in forms.remarks(shown))
+
+
+OTHER = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward"
+
+
+def with_inputs(folder: Path) -> Wanted:
+    """A model that is no task's own, and its inputs."""
+    with np.load(OTHER.with_suffix(".npz")) as stored:
+        np.save(folder / "inputs.npy", stored["input"])
+        dt_s = float(stored["dt_s"])
+    return Wanted(
+        OTHER.with_suffix(".nir"),
+        trials=1,
+        overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch"),
+        files={"inputs": str(folder / "inputs.npy")},
+    )
 
 
 def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
@@ -256,18 +269,8 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
 
 
 def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
-    other = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward"
-    assert (runs.task_of(MODEL), runs.task_of(other.with_suffix(".nir"))) == ("asc", "network")
-    with np.load(other.with_suffix(".npz")) as stored:
-        np.save(tmp_path / "inputs.npy", stored["input"])
-        dt_s = float(stored["dt_s"])
-    wanted = Wanted(
-        other.with_suffix(".nir"),
-        trials=1,
-        overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch"),
-        files={"inputs": str(tmp_path / "inputs.npy")},
-    )
-    backend = runs.run(runs.plan("cpu", wanted), tmp_path / "sessions", None)
+    assert (runs.task_of(MODEL), runs.task_of(OTHER.with_suffix(".nir"))) == ("asc", "network")
+    backend = runs.run(runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", None)
     found = comparison.compare([backend])
     (row,) = found.rows
     assert row.agreement is not None
