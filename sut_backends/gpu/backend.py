@@ -45,7 +45,7 @@ _DEVICE = "device"
 _ENVIRONMENT = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
-class GpuSut:
+class GpuSut(WorkerSut):
     """A task's network or search on torch."""
 
     @dataclass(frozen=True, slots=True)

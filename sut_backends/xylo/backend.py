@@ -54,7 +54,7 @@ class SimulatedBoard:
     ] = ""
 
 
-class XyloSut:
+class XyloSut(WorkerSut):
     """A task's network on a Xylo chip."""
 
     @dataclass(frozen=True, slots=True)
