@@ -5,7 +5,8 @@
 in the graph, and as a cycle of edges; convolutions, IF neurons, pools and Flatten. No weight and no
 sample is the paper's: they are random, and what the networks tell apart means nothing. The labels
 are what the network in floating point decides, so that accuracy says what whole numbers change.
-Like the paper's files they state no time step; DT_S is meant.
+Like the paper's files they state no time step; DT_S is meant. The network of [task.network] where
+no other is named is `recurrent(nested=False)`, with its time step.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import numpy as np
 from rig.network import graph
 from rig.network.fixed.report import decisions
 from rig.network.interpreter import run
+from scenarios.tasks.network.generate import STEPS, samples
 
 DT_S = 1e-3
 CHANNELS, HIDDEN, CLASSES = 12, 24, 7
 IMAGE = (2, 16, 16)
-STEPS = 40
 
 
 def cuba_lif(size: int, threshold: float) -> Any:
@@ -101,15 +102,6 @@ def convolutional() -> Any:
     return nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False)
 
 
-def samples(shape: tuple[int, ...], count: int, seed: int) -> np.ndarray:
-    """Return random spikes (count, STEPS, *shape); each sample has channels of its own that spike
-    more often.
-    """
-    rng = np.random.default_rng(seed)
-    rates = 0.04 + 0.5 * rng.random((count, 1, *shape)) ** 6
-    return (rng.random((count, STEPS, *shape)) < rates).astype(np.uint8)
-
-
 def labelled(made: Any, inputs: np.ndarray) -> np.ndarray:
     """Return what a network decides in floating point."""
     network = graph.network(made)
@@ -129,11 +121,13 @@ def write(folder: Path, count: int = 40) -> None:
         "convolutional": (convolutional(), IMAGE),
     }
     for name, (network, shape) in made.items():
-        inputs = samples(shape, count, seed=5)
+        inputs = samples(shape, count)
         nir.write(folder / f"{name}.nir", network)
         np.save(folder / f"{name}-inputs.npy", inputs)
         np.save(folder / f"{name}-labels.npy", labelled(network, inputs))
 
+
+__all__ = ["CHANNELS", "DT_S", "STEPS", "convolutional", "recurrent", "samples", "write"]
 
 if __name__ == "__main__":
     write(Path(sys.argv[1] if len(sys.argv) > 1 else "networks"))

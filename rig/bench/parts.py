@@ -48,6 +48,7 @@ def open_task(
         searcher=task.searcher if isinstance(task, Searched) else None,
         programs=task.programs if isinstance(task, Programmed) else {},
         network=task.network if isinstance(task, Networked) else None,
+        phases=tuple(task.phases),
         sample=task.payload(0) if probing else b"",
     )
 

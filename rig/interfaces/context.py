@@ -67,9 +67,9 @@ class BenchContext:
     `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by
     name, where it has any: what a CPU runs. `network` is the task's, where it is one: what backends
-    of SDKs, simulators and GPUs run. `sample` is a payload that the device must accept, for a
-    probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is looked at by
-    everything that waits. `state` is what changes while the bench is open.
+    of SDKs, simulators and GPUs run. `phases` are the task's. `sample` is a payload that the device
+    must accept, for a probe. `monitored`: there is an energy monitor, which needs a SYNC line.
+    `stop` is looked at by everything that waits. `state` is what changes while the bench is open.
     """
 
     folder: Path = field(default_factory=Path)
@@ -80,6 +80,7 @@ class BenchContext:
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
     network: NetworkWorkload | None = None
+    phases: tuple[str, ...] = ("preprocess", "infer")
     sample: bytes = b""
     monitored: bool = True
     stop: Stop = field(default_factory=Stop)

@@ -107,6 +107,9 @@ class VirtualSut:
         self._reference = lru_cache(_ANSWERS_KEPT)(context.reference or _none)
         self._expect = context.expect
         self._searcher = context.searcher
+        # A task without a front end has the second phase alone.
+        one = len(context.phases) == 1
+        self._timed = (settings.infer,) if one else (settings.preprocess, settings.infer)
         self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
         self._free_ns = 0
@@ -350,7 +353,7 @@ class VirtualSut:
         )
 
     def _hop(self) -> list[Mark]:
-        phases = enumerate((self._settings.preprocess, self._settings.infer), start=1)
+        phases = enumerate(self._timed, start=1)
         marks = [
             self._mark(n, phase.power_w * self._vary(phase), self._takes_s(phase))
             for n, phase in phases
@@ -360,7 +363,7 @@ class VirtualSut:
     def _phases(self, query: Query) -> tuple[list[Mark], int]:
         marks = []
         completed = 0
-        for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
+        for number, phase in enumerate(self._timed, start=1):
             durations_s = [self._takes_s(phase) for _ in range(query.repeat * len(query.indices))]
             marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
             completed = len(durations_s)
@@ -374,7 +377,7 @@ class VirtualSut:
         completed = 0
         marks = [self._mark(BATCH, settings.idle_w, 0.0)]
         for _ in range(query.repeat * len(query.indices)):
-            for phase in (settings.preprocess, settings.infer):
+            for phase in self._timed:
                 self._put(self._world.now_ns(), True, phase.power_w * self._vary(phase))
                 self._world.advance(round(self._takes_s(phase) * NS_PER_S))
             completed += 1

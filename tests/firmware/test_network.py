@@ -183,7 +183,7 @@ def test_a_file_with_an_odd_number_is_refused_or_is_a_network_as_any_other(
 
 @pytest.fixture(scope="module")
 def shipped() -> tuple[FixedNetwork, Ints]:
-    values = samples((CHANNELS,), 40, seed=5)
+    values = samples((CHANNELS,))
     fixed = quantised(recurrent(False), values, DT_S).fixed
     return fixed, to_inputs(fixed, values)[0]
 

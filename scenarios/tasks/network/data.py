@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import quantised, rule_of, side_by_side
 from rig.network.fixed.report import by_input, decisions
 from rig.network.interpreter import run
+from scenarios.tasks.network import generate
 
 
 def array(path: Path, setting: str) -> Any:
@@ -35,6 +37,16 @@ def array(path: Path, setting: str) -> Any:
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub" or not values.size:
         raise ConfigError(f"{path} holds no numbers", path=setting)
     return values
+
+
+def samples(path: Path | None, model: Path) -> Any:
+    """Return the samples in a file, else random spikes for a network."""
+    if path is not None:
+        return array(path, "task.network.inputs")
+    network = graph.network(graph.read(model))
+    shapes = [network.place(name).shape_out for name in network.inputs]
+    channels = sum(math.prod(shape) for shape in shapes)
+    return generate.samples(shapes[0] if len(shapes) == 1 else (channels,))
 
 
 def fixed_network(path: Path, values: Any, dt_s: float | None, rule: str, bits: int) -> Any:

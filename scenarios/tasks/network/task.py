@@ -19,12 +19,16 @@ from rig.network.fixed.file import to_text
 from rig.network.fixed.form import identity
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, side_by_side
 from rig.network.fixed.report import to_inputs
+from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
 from scenarios.tasks.network import data
+from scenarios.tasks.network.generate import SOURCE
 from scenarios.tasks.network.programs import NAME, integer, programs, workload
 from scenarios.tasks.network.replica import NetworkReplica, parts, scored
 
 GENERATED = "generated"
+#: Made by examples/make_networks.py.
+EXAMPLE = Path(__file__).with_name("example.nir")
 
 
 class NetworkTask:
@@ -39,8 +43,13 @@ class NetworkTask:
     class Settings:
         """The network, its samples, and where they come from."""
 
-        model: Annotated[PathText, doc("NIR file of the network, quantised or not.")]
-        inputs: Annotated[PathText, doc("Samples: .npy, (samples, steps, channels or shape).")]
+        model: Annotated[
+            PathText, doc("NIR file of the network, quantised or not; empty: an example.")
+        ] = ""
+        inputs: Annotated[
+            PathText,
+            doc("Samples: .npy, (samples, steps, channels or shape); empty: random spikes."),
+        ] = ""
         labels: Annotated[
             PathText,
             doc(
@@ -67,6 +76,7 @@ class NetworkTask:
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> NetworkReplica:
         """Return a stand-in that has labels and scores, and no samples."""
+        refuse_other(facts, source=source_of(settings), official=False, samples=len(entries))
         return NetworkReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
@@ -82,10 +92,10 @@ class NetworkTask:
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings = settings
-        self._model = folder / Path(settings.model).expanduser()
-        self._inputs = folder / Path(settings.inputs).expanduser()
+        self._model = folder / Path(settings.model).expanduser() if settings.model else EXAMPLE
+        self._inputs = folder / Path(settings.inputs).expanduser() if settings.inputs else None
         self._labels = folder / Path(settings.labels).expanduser() if settings.labels else None
-        values = data.array(self._inputs, "task.network.inputs")
+        values = data.samples(self._inputs, self._model)
         self._fixed, self._same = data.fixed_network(
             self._model, values, settings.dt_s or None, settings.rule, settings.bits
         )
@@ -140,7 +150,7 @@ class NetworkTask:
     def provenance(self) -> dict[str, Any]:
         """Return what identifies network and data."""
         settings = self._settings
-        source = settings.source or "files of the bench's owner"
+        source = source_of(settings)
         generated = source.lower().startswith((GENERATED, "random"))
         facts: dict[str, Any] = {
             "source": source,
@@ -156,7 +166,7 @@ class NetworkTask:
             "steps": int(self._numbers.shape[1]),
             "channels": self._fixed.channels,
             "inputs_limited": self._limited,
-            "inputs_sha256": data.digest(self._inputs),
+            "inputs_sha256": data.digest(self._inputs) if self._inputs else "",
             "labels_sha256": data.digest(self._labels) if self._labels else "",
             "model": identity(to_text(self._fixed)),
             "model_file_sha256": data.digest(self._model),
@@ -175,3 +185,8 @@ class NetworkTask:
             return "labels of a file"
         weights = "whole weights" if self._same is None else "its weights"
         return f"right is what the network decides in floating point with {weights}"
+
+
+def source_of(settings: NetworkTask.Settings) -> str:
+    """Return where samples come from, as the bench file says, or what it leaves out means."""
+    return settings.source or ("files of the bench's owner" if settings.inputs else SOURCE)

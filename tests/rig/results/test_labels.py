@@ -97,6 +97,7 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
     expected = {
         "asc": "GENERATED DATA",
         "mlperf_tiny": "GENERATED DATA",
+        "network": "RANDOM SPIKES",
         "null": "RANDOM BYTES",
         "qubo": "TUNING SEEDS",
     }

@@ -17,17 +17,20 @@ import pytest
 from examples import make_networks
 from rig.errors import ConfigError, DataError, NotInSession, RemoteProtocolError, RigError
 from rig.interfaces.context import BenchContext
+from rig.network import graph
 from rig.network.fixed import file
 from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.network.codec import open_codec
 from scenarios.tasks.network.programs import integer, interpreted
-from scenarios.tasks.network.task import NetworkTask
+from scenarios.tasks.network.task import EXAMPLE, NetworkTask
 from tests.boards import BOARDS, image
+from tests.builds import FIRMWARE
 from tests.checking import check
 
 NESTED = "recurrent-nested"
 FLAT = "recurrent-flat"
 CONV = "convolutional"
+SHIPPED_HEADER = FIRMWARE / "workloads" / "network" / "nr_network_model.h"
 
 
 @pytest.fixture(scope="module")
@@ -209,10 +212,10 @@ def test_a_list_of_labels_and_settings_that_are_wrong(networks: Path, tmp_path: 
         opened(networks, NESTED, rule="other")
     with pytest.raises(DataError, match="cannot be run as it is"):
         opened(networks, NESTED, dt_s=0.0)
-    graph = make_networks.recurrent(nested=False)
-    graph.nodes["more"] = nir.Output(np.array([make_networks.HIDDEN]))
-    graph.edges.append(("lif1", "more"))
-    nir.write(tmp_path / "two.nir", graph)
+    two = make_networks.recurrent(nested=False)
+    two.nodes["more"] = nir.Output(np.array([make_networks.HIDDEN]))
+    two.edges.append(("lif1", "more"))
+    nir.write(tmp_path / "two.nir", two)
     with pytest.raises(ConfigError, match="2 outputs"):
         opened(networks, NESTED, model=str(tmp_path / "two.nir"))
 
@@ -226,3 +229,28 @@ def test_a_quantised_file_is_the_same_network(networks: Path, tmp_path: Path) ->
     assert again.provenance()["model"] == task.provenance()["model"]
     some = zip(outputs(again), outputs(task), strict=True)
     assert all(one == other for one, other in itertools.islice(some, 5))
+
+
+def test_without_settings_it_is_the_example_in_the_tree_over_random_spikes() -> None:
+    task = NetworkTask.open(NetworkTask.Settings(samples=2), BenchContext())
+    made = graph.read(EXAMPLE)
+    due = make_networks.recurrent(nested=False)
+    assert sorted(made.edges) == sorted(due.edges)
+    for name, node in due.nodes.items():
+        for parameter in ("weight", "bias", "tau_mem", "v_threshold"):
+            stored = getattr(made.nodes[name], parameter, None)
+            assert np.array_equal(stored, getattr(node, parameter, None)), name
+    facts = task.provenance()
+    assert facts["source"] == "random spikes"
+    # The firmware in the tree answers to this name.
+    assert f'"{facts["model"]}"' in SHIPPED_HEADER.read_text(encoding="utf-8")
+    with pytest.raises(DataError, match="source"):
+        NetworkTask.replica(
+            NetworkTask.Settings(samples=2), facts | {"source": "a colleague"}, task.catalogue()
+        )
+
+
+def test_a_virtual_device_has_its_one_phase(networks: Path, tmp_path: Path) -> None:
+    result = run(networks, tmp_path, "[sut.virtual]", FLAT, samples=3)
+    assert result.content["problems"] == []
+    assert "latency_preprocess" not in result.content["metrics"]
