@@ -11,7 +11,7 @@ import pytest
 
 from rig.bench import config, plugins, simulated
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.plugin_classes import Simulates, StatesOrigin
+from rig.interfaces.plugin_classes import Simulates, StatesOrigin, StatesOrigins
 from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origin, Origins
 from rig.store.provenance_file import Provenance
@@ -19,6 +19,7 @@ from rig.uncertainty.accuracy import Accuracy, Range
 from tests.conftest import ROOT
 from tests.results_by_hand import PROVENANCE
 
+MODELLED = Origins(Origin.MODELLED, Origin.MODELLED)
 BENCHES = sorted((ROOT / "benches").glob("*.toml"))
 
 
@@ -38,7 +39,10 @@ def about(bench: config.Config) -> Provenance:
         kind = plugins.find("monitor", choice.kind)
         return kind.origin(choice.settings) if isinstance(kind, StatesOrigin) else None
 
-    sut = SutInfo("", bench.sut.kind, simulated_by("sut", bench.sut), 1, "any")
+    kind = plugins.find("sut", bench.sut.kind)
+    origins = kind.origins(bench.sut.settings) if isinstance(kind, StatesOrigins) else None
+    simulates = simulated_by("sut", bench.sut)
+    sut = SutInfo("", bench.sut.kind, simulates, 1, "any", origins=origins)
     monitors = {
         rail: MonitorInfo(
             "",
@@ -81,7 +85,7 @@ def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
             )
             for rail, info in told.monitors.items()
         },
-        "origins": replace(told, sut=replace(told.sut, origins=Origins())),
+        "origins": replace(told, sut=replace(told.sut, origins=MODELLED)),
     }
     for place, changed in turned.items():
         assert list(simulated.contradictions(bench, changed)), place
