@@ -113,7 +113,7 @@ def _paced_fail(jobs: str, environment: dict[str, str], traced: dict[str, str]) 
     beside = ("-n", str(together), "--dist", "loadfile")
     with ThreadPoolExecutor(1) as background:
         computing = (
-            background.submit(_marked_fail, traced, "computes", gives_way=True)
+            background.submit(_marked_fail, traced, "computes", *beside, gives_way=True)
             if together
             else None
         )

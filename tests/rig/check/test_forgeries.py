@@ -17,6 +17,8 @@ from benchmarks.forger import FORGERIES, Forgery
 from benchmarks.forgeries import Memory
 from rig.check.check import check
 
+pytestmark = pytest.mark.computes
+
 QUICK = ("single_stream", "optimization", "tiny")
 OF_REPORT = "report.html"
 MEMORY = Memory()

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rig.timebase.align import DEBOUNCE_HOLDS, RESIDUAL_LIMIT_PERIODS, Alignment, align
 
+pytestmark = pytest.mark.computes
+
 HZ = 1_000_000
 HOLD_S = 50e-6
 #: Intervals of a SYNC burst, docs/PROTOCOL.md section 4.

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from rig.errors import LocalProtocolError
 from rig.timebase.timebase import Timebase
 
+pytestmark = pytest.mark.computes
+
 
 @given(
     origin=st.integers(0, 2**50),
