@@ -31,6 +31,7 @@ NOISE = 0.45
 _NOISE_ROWS = 256
 #: A node that was taken out stays out for so many steps, and up to so many more at random.
 PARAMETERS: Mapping[str, Any] = {"chains": 0, "tenure": 7}
+MOST = {"chains": 65_536, "tenure": 1_000_000}
 CHAINS = {"cuda": 256, "cpu": 16}
 #: The adjacency is dense: a byte a pair.
 NODES_MAX = 16_384
@@ -42,6 +43,8 @@ PIECE_S = 5e-3
 def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routine:
     """Return the search; parameters: chains (0: 256 on a GPU, 16 on a processor), tenure."""
     rules = tuning.rules(tables, tuple(PARAMETERS))
+    for rule in rules:
+        _refuse(rule.values)
     torch = _torch(device)
     pair = edges.encode(from_edges(2, np.array([[0, 1]])))
     tried = Chains(torch, device, pair, PARAMETERS)
@@ -74,8 +77,6 @@ class Chains:
         self.piece = PIECE[self.device.type]
         self.chains = int(parameters["chains"]) or CHAINS[self.device.type]
         self._tenure = int(parameters["tenure"])
-        if self.chains < 1 or self._tenure < 0:
-            raise ValueError("chains is 0 or more, and tenure too")
         self._replay: Any = None
         self.kernels = "started one by one"
         if nodes == 0:
@@ -222,6 +223,12 @@ class OneFlip:
                 f"the device counted a cost of {self.cost}, its vector has {counted}"
             )
         return encode(counted, met, graph.nodes, packed_bits(self._vector))
+
+
+def _refuse(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST[name]:
+            raise ValueError(f"{name} = {value!r}: a whole number, 0 to {MOST[name]}")
 
 
 def _about(torch: Any, device: str) -> dict[str, Any]:

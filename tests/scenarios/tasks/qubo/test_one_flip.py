@@ -101,6 +101,14 @@ def test_a_device_without_memory_is_said_with_what_to_change(
         routine.load(task.payload(0))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("chains", -1), ("chains", 2.5), ("chains", 10**9), ("tenure", "x")]
+)
+def test_a_parameter_out_of_its_range_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} = .*: a whole number, 0 to"):
+        one_flip([{name: value}])
+
+
 def test_without_a_gpu_it_says_what_torch_sees() -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
