@@ -11,8 +11,10 @@ from rig.errors import BenchError
 
 NS_PER_S = 1_000_000_000
 _WINDOW_NS = NS_PER_S
-#: So many events must have come before the offset is stated.
-_SETTLED = 10
+#: So many events must have come, and over such a time, before the offset is stated: on a busy host
+#: the least delay takes a while to be seen.
+_SETTLED = 3
+SETTLE_S = 1.0
 #: Times are rounded to microseconds, and a thread may be a little late to read its clock.
 _SLACK_NS = 50_000
 
@@ -28,6 +30,8 @@ class ClockTie:
         self._started_ns = started_ns
         self._rate = limit_ppm * 1e-6
         self._heard = 0
+        self._settled = False
+        self._first_read_ns: int | None = None
         self._last_ns: int | None = None
         self._moved = False
         self._offset_ns = 0.0
@@ -39,7 +43,7 @@ class ClockTie:
     @property
     def settled(self) -> bool:
         """Return whether enough was heard to state a time."""
-        return self._heard >= _SETTLED
+        return self._settled
 
     @property
     def stamped(self) -> bool:
@@ -50,7 +54,12 @@ class ClockTie:
         """Take note of an event that was there at `read_ns`; raises BenchError where its stamp
         cannot be true.
         """
+        was_settled = self._settled
         self._heard += 1
+        if self._first_read_ns is None:
+            self._first_read_ns = read_ns
+        long_enough = read_ns - self._first_read_ns >= SETTLE_S * NS_PER_S
+        self._settled = was_settled or (long_enough and self._heard >= _SETTLED)
         if stamp_ns is None:
             return
         if self._last_ns is not None and stamp_ns != self._last_ns:
@@ -64,7 +73,7 @@ class ClockTie:
                 f"an event of {stamp_ns / 1e9:.6f} s was read "
                 f"{(read_ns - self._started_ns) / 1e9:.6f} s after the stopwatch was started"
             )
-        if not self.settled:
+        if not was_settled:
             self._envelope_ns = min(self._envelope_ns, late_ns)
             self._offset_ns = (self._started_ns + self._envelope_ns) / 2
             self.half_width_ns = (self._envelope_ns - self._started_ns) / 2

@@ -22,6 +22,7 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
+from drivers.xylo_board.clock_tie import SETTLE_S
 from drivers.xylo_board.events import CHANNELS, ChannelEvents, EventsFile, Lines, standard_place
 from drivers.xylo_board.recording import BoardRecording
 from drivers.xylo_board.sim.board import BoardSimulator
@@ -164,11 +165,12 @@ class XyloBoard:
         """Record into `folder`."""
         settings = self._settings
         period_s = 1 / settings.power_hz
+        tie = self._events.tie
         polling = Polling(
             settings.power_hz,
             _GAP_PERIODS * period_s,
             spread_s=1.0,
-            start_s=12 * period_s,
+            start_s=(0 if tie is not None and tie.settled else SETTLE_S) + 12 * period_s,
             lag_s=2 * period_s + 2 * settings.shift_limit_s,
         )
         about = {

@@ -38,8 +38,10 @@ class BoardRecording(CounterRecording):
         self._shift_limit_ns = shift_limit_s * NS_PER_S
         self._stuck_ns = round(max(_STUCK_PERIODS / polling.poll_hz, _STUCK_S) * NS_PER_S)
         self._before_ns: int | None = None
-        self._others = -1
+        self._count = events.count
         self._news_ns = 0
+        self._from_ns = 0
+        self._period_ns = NS_PER_S // polling.poll_hz
         self._tied = tied
 
     def _poll(self) -> None:
@@ -47,9 +49,13 @@ class BoardRecording(CounterRecording):
         if not self._news_ns:
             self._news_ns = now_ns
         came = self._events.new()
-        if came:
+        if self._events.count > self._count:
+            self._count = self._events.count
             self._news_ns = now_ns
+        if came:
             self._require_tie()
+            # What was heard while the clocks were being tied is no part of the recording.
+            self._from_ns = self._from_ns or max(self._start_ns, now_ns - 2 * self._period_ns)
         elif now_ns - self._news_ns > self._stuck_ns:
             self._say_what_is_missing((now_ns - self._news_ns) / NS_PER_S)
         for time_ns, watts in came:
@@ -57,7 +63,7 @@ class BoardRecording(CounterRecording):
             if before_ns is not None and time_ns <= before_ns:
                 continue
             self._before_ns = time_ns
-            if time_ns < self._start_ns:
+            if time_ns < self._from_ns:
                 continue
             if before_ns is not None and self._writer is not None:
                 self._energy_j += watts * (time_ns - before_ns) / NS_PER_S

@@ -136,7 +136,7 @@ def tied(
         stamp_ns = round(time_s * (1 + ppm * 1e-6) * NS)
         tie.hear(stamp_ns, true_ns + round(delays_s(number) * NS))
         offs.append(tie.host_ns(stamp_ns, 0) - true_ns)
-    return tie, np.array(offs[10:]) / NS
+    return tie, np.array(offs[15:]) / NS
 
 
 @pytest.mark.parametrize("ppm", [-70.0, 0.0, 70.0])
@@ -245,7 +245,9 @@ def test_a_worker_s_file_is_followed_in_real_time(
     worker: tuple[Path, Truth, Any], tmp_path: Path
 ) -> None:
     path, truth, reading = worker
-    undeclared = XyloBoard.Settings(channel="snn_core", events=str(path), gain_limit=0.001)
+    undeclared = XyloBoard.Settings(
+        channel="snn_core", events=str(path), gain_limit=0.001, shift_limit_s=0.05
+    )
     settings = replace(undeclared, simulated=True)
     monitor = XyloBoard.open(settings, BenchContext())
     with monitor.record(tmp_path) as recording:

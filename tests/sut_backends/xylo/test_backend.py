@@ -135,7 +135,11 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
     rails = {
         channel: XyloBoard.open(
             XyloBoard.Settings(
-                channel=channel, events=str(events), gain_limit=0.001, simulated=True
+                channel=channel,
+                events=str(events),
+                gain_limit=0.001,
+                shift_limit_s=0.05,
+                simulated=True,
             ),
             BenchContext(),
         )
@@ -154,7 +158,7 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
     busy_ns = sum(
         max(min(stop_ns, stop) - max(start_ns, start), 0) for start, stop in told["busy_ns"]
     )
-    assert 0.4 < busy_ns / (stop_ns - start_ns) < 1
+    assert 0.1 < busy_ns / (stop_ns - start_ns) < 1
     for channel, theirs in (("digital", "DigitalLogic"), ("io", "Io")):
         rest_w, more_w = told["power_w"][theirs]
         true_j = (rest_w * (stop_ns - start_ns) + more_w * busy_ns) / 1e9
@@ -163,7 +167,7 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
         from_s, to_s = ((tick - trace.start_monotonic_ns) / 1e9 for tick in (start_ns, stop_ns))
         (found,) = trace.integrals([(from_s, to_s)], ranges_a(limits))
         u_j = of_energy(found, limits, 100.0, (0.0, 0.0)).energy_u_j
-        assert abs(found.energy_j - true_j) < 2 * u_j < 0.2 * true_j
+        assert abs(found.energy_j - true_j) < 2 * u_j < 0.3 * true_j
 
 
 BOARDS = """
