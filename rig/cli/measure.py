@@ -126,7 +126,7 @@ def measure(
     options = Options(**signals)
     promised = accuracy.load(calibration) if calibration else None
     with _folder(scratch) as folder:
-        opened = open_any(path, Path(folder), options)
+        opened = open_any(path, Path(folder), options, in_place=True)
         notes = list(opened.notes)
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = chosen.spans(opened, notes)

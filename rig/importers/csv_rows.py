@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a text table: lines -> numbers in SI units."""
+"""Lines of a text table -> rows of numbers in SI units."""
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.importers import dated
+from rig.importers.csv_form import Form, split
 from rig.importers.csv_heading import Column, Heading, SyncColumn
 from rig.importers.csv_times import Stamps
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
@@ -46,26 +45,6 @@ ROW = np.dtype(
 )
 #: A cell that is a date or a time of day.
 _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The layout of a table: its heading, and where its rows begin (the number of lines before
-    them).
-    """
-
-    encoding: str
-    delimiter: str
-    names: tuple[str, ...]
-    skipped: int
-    interval_s: float = 0.0
-    told_by: str = ""
-    dates: dated.DateColumns | None = None
-
-
-def split(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line."""
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
 @dataclass(frozen=True, slots=True)

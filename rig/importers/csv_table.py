@@ -7,10 +7,8 @@ which samples are missing.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -19,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers import as_stamped, csv_preamble, dated, given_rate
+from rig.importers import as_stamped, dated, given_rate
+from rig.importers.csv_form import Form, form_of, split
 from rig.importers.csv_heading import UNITS, Heading, choose, unit_of
-from rig.importers.csv_rows import ROW, Form, Piece, split
+from rig.importers.csv_rows import ROW, Piece
 from rig.importers.csv_times import Stamps
 from rig.importers.digital_levels import Levels
 from rig.importers.energy_counter import counted
-from rig.importers.numeral import CAUSE, DecimalMark, is_number
+from rig.importers.numeral import CAUSE, DecimalMark
 from rig.importers.opened import Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
 from rig.importers.repeats import without_repeats
@@ -34,15 +33,13 @@ from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
 _PIECE = 1 << 16
-_HEAD_B = 1 << 16
-_DELIMITERS = (";", "\t", ",")
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """Convert a table; raises DataError that names the line, and ConfigError."""
     if options.source:
         raise ConfigError("a table has no sources", path="source")
-    form = _form(path)
+    form = form_of(path)
     told: list[str] = []
     if form.interval_s and options.rate_hz:
         said = {f"the file's {form.told_by}": 1 / form.interval_s}
@@ -167,81 +164,6 @@ def _stamped(
     trace = Trace.open(folder / TRACE)
     facts = about | {"sync": kind}
     return Opened(trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows)
-
-
-def _form(path: Path) -> Form:
-    with path.open("rb") as stream:
-        head = stream.read(_HEAD_B)
-    if not head.strip():
-        raise DataError(f"{path} is empty")
-    encoding = _encoding(head)
-    if encoding != "utf-16" and b"\0" in head:
-        raise DataError(
-            f"{path} is neither a JLS file nor a text table",
-            evidence=f"it begins with {head[:16]!r}",
-        )
-    lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
-    comments = [at for at, line in enumerate(lines) if line.startswith("#")]
-    rows = [
-        at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))
-    ]
-    if not rows:
-        raise DataError(f"{path} has no rows")
-    first = rows[0]
-    delimiter = max(_DELIMITERS, key=lines[first].count)
-    cells = split(lines[first], delimiter)
-    names = cells
-    if all(is_number(cell.replace(",", ".")) for cell in cells):
-        # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
-        commented = split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
-        names = (
-            commented
-            if len(commented) == len(cells)
-            else [str(number) for number in range(1, len(cells) + 1)]
-        )
-        first -= 1
-    below = _below(lines, first, delimiter)
-    if names is cells:
-        above = csv_preamble.find(lines)
-        is_heading = _is_data(below, len(cells)) and not csv_preamble.are_units(below)
-        if above is not None and (len(above.names) != len(cells) or not is_heading):
-            below = _below(lines, above.skipped - 1, above.delimiter)
-            return Form(
-                encoding,
-                above.delimiter,
-                above.names,
-                above.skipped,
-                above.interval_s,
-                above.told_by,
-                dated.find_columns(above.names, below),
-            )
-    told = csv_preamble.interval([lines[at] for at in comments], delimiter)
-    dates = dated.find_columns(names, below)
-    return Form(encoding, delimiter, tuple(names), first + 1, *told, dates)
-
-
-def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
-    """Return the cells of the first row behind a line."""
-    row = next((line for line in lines[at + 1 :] if line.strip()), "")
-    return split(row, delimiter) if row else []
-
-
-def _is_data(cells: Sequence[str], width: int) -> bool:
-    """Return whether a row is one of a table so wide: it has a number, or a date."""
-    return len(cells) >= width and any(
-        is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None for cell in cells
-    )
-
-
-def _encoding(head: bytes) -> str:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    try:
-        # A character that the end of the piece cuts in two is none that this decoder minds.
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8-sig"
 
 
 def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:

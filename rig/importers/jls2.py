@@ -9,10 +9,12 @@ edges at such a place are none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyjls
 
 from rig.errors import ConfigError, DataError
 from rig.importers import jls2_edges
@@ -25,85 +27,159 @@ from rig.importers.jls2_signals import (
     signals_of,
     source_of,
 )
+from rig.importers.jls2_view import layout_of
 from rig.importers.markers import Marked
 from rig.importers.numeral import CAUSE, without_no_readings
 from rig.importers.opened import Opened, Options, require_rate, require_single
 from rig.importers.power_beside import PowerBeside
 from rig.trace import edges
+from rig.trace.gaps import Gap
+from rig.trace.sync_line import SyncLine
 from rig.trace.trace import TRACE, Trace, about_of, reading
 from rig.trace.writer import TraceWriter
 
+F64 = pyjls.DataType.F64
 _BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a file has of a trace: its signals, the rate of the current, the stretch of time between
+    the file's rates and the true ones, and the samples that all signals have.
+    """
+
+    chosen: Chosen
+    source: Any
+    rate_hz: float
+    first: int
+    last: int
+    simulated: bool
+    doubts: list[str]
+
+    @property
+    def stretch(self) -> float:
+        """Return how much faster all signals are than the file says: they share one clock."""
+        return self.rate_hz / float(self.chosen.current.sample_rate)
+
+    @property
+    def edge_hz(self) -> float:
+        """Return what edges are known to."""
+        sync = self.chosen.sync
+        return float(sync.sample_rate) * self.stretch if sync is not None else self.rate_hz
+
+    @property
+    def kind(self) -> str:
+        """Return how edges are kept."""
+        return "none" if self.chosen.sync is None else "stamps"
 
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
     """Convert block by block; raises DataError and ConfigError. `original` is the file of which
     `path` may be a recovered copy.
     """
-    if options.time not in ("", "none"):
-        raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
-        signals = signals_of(reader)
-        if not signals and path != original:
-            evidence = "it was not closed properly, and no signal could be recovered"
-            raise DataError(
-                f"{original.name} is damaged",
-                evidence=evidence,
-                try_next="copy it again from where it was recorded",
-            )
-        if signals and not any(signal.length for signal in signals):
-            raise empty(path, original)
-        source = source_of(reader, options)
-        chosen = choose(reader, source, options)
-        current = chosen.current
-        rate_hz = options.rate_hz or float(chosen.current.sample_rate)
-        doubts = doubts_of(reader, current, original.name, options.rate_hz)
-        # Where the file's rate is wrong, that of all its signals is, by the same factor: they share
-        # one clock.
-        stretch = rate_hz / current.sample_rate
-        first, last = overlap(chosen)
-        require_rate(original.name, rate_hz, last - first)
-        edge_hz = float(chosen.sync.sample_rate) * stretch if chosen.sync else rate_hz
-        about = {
-            "converted_from": original.name,
-            "simulated": bool(about_of(reader).get("simulated", False)),
-        }
+        found = _find(reader, path, original, options)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
-        kind = "stamps" if chosen.sync else "none"
-        name = source.name or "JLS"
-        serial = source.serial_number or ""
+        about = {"converted_from": original.name, "simulated": found.simulated}
         with TraceWriter(
             folder,
-            sample_hz=rate_hz,
-            edge_hz=edge_hz,
-            source=name,
-            serial=serial,
+            sample_hz=found.rate_hz,
+            edge_hz=found.edge_hz,
+            source=found.source.name or "JLS",
+            serial=found.source.serial_number or "",
             about=about,
-            sync_kind=kind,
+            sync_kind=found.kind,
         ) as writer:
-            dark = _copy(reader, chosen, options.supply_v, first, last, writer)
-            if chosen.sync:
-                found = _edges(
-                    reader, chosen.sync, current.sample_rate, first, last, dark, chosen.notes
-                )
-                stamps = [(at, True) for at in found.falls_s.tolist()] + [
-                    (at, False) for at in found.rises_s.tolist()
-                ]
-                for at_s, fall in sorted(stamps):
-                    writer.stamp(at_s / stretch, fall)
-        chosen.notes.extend(doubts)
-    trace = Trace.open(folder / TRACE)
-    marked = Marked(path, original, int(current.signal_id), first - int(current.sample_id_offset))
-    return Opened(
-        trace, "jls", tuple(chosen.notes), not chosen.is_power, marked, about | {"sync": kind}
+            dark = _scan(reader, found, options.supply_v, writer)
+            seen = _edges(reader, found, dark)
+            stamps = [(at, True) for at in seen.falls_s.tolist()]
+            stamps += [(at, False) for at in seen.rises_s.tolist()]
+            for at_s, fall in sorted(stamps):
+                writer.stamp(at_s / found.stretch, fall)
+    return _opened(path, original, found, Trace.open(folder / TRACE))
+
+
+def in_place(path: Path, options: Options) -> Opened | None:
+    """Open a closed file where it is, read through once for what is lost; raises as `convert`. None
+    for a file of double precision, which is converted.
+    """
+    with reading(path) as reader:
+        found = _find(reader, path, path, options)
+        signals = (found.chosen.current, found.chosen.voltage)
+        if any(signal is not None and signal.data_type == F64 for signal in signals):
+            return None
+        dark = _scan(reader, found, options.supply_v, None)
+        seen = _edges(reader, found, dark)
+    scaled = edges.Edges(seen.falls_s / found.stretch, seen.rises_s / found.stretch)
+    trace = Trace(
+        path,
+        found.rate_hz,
+        found.edge_hz,
+        found.last - found.first,
+        SyncLine(lambda: scaled),
+        tuple(Gap(start, stop, CAUSE) for start, stop in _joined(dark)),
+        found.kind,
+        layout=layout_of(found.chosen, found.first, options.supply_v),
     )
+    return _opened(path, path, found, trace)
 
 
-def _copy(
-    reader: Any, chosen: Chosen, supply_v: float, first: int, last: int, writer: TraceWriter
+def _find(reader: Any, path: Path, original: Path, options: Options) -> _Found:
+    if options.time not in ("", "none"):
+        raise ConfigError("a JLS file has no column of times", path="time")
+    signals = signals_of(reader)
+    if not signals and path != original:
+        evidence = "it was not closed properly, and no signal could be recovered"
+        raise DataError(
+            f"{original.name} is damaged",
+            evidence=evidence,
+            try_next="copy it again from where it was recorded",
+        )
+    if signals and not any(signal.length for signal in signals):
+        raise empty(path, original)
+    source = source_of(reader, options)
+    chosen = choose(reader, source, options)
+    rate_hz = options.rate_hz or float(chosen.current.sample_rate)
+    doubts = doubts_of(reader, chosen.current, original.name, options.rate_hz)
+    first, last = overlap(chosen)
+    require_rate(original.name, rate_hz, last - first)
+    simulated = bool(about_of(reader).get("simulated", False))
+    return _Found(chosen, source, rate_hz, first, last, simulated, doubts)
+
+
+def _opened(path: Path, original: Path, found: _Found, trace: Trace) -> Opened:
+    chosen = found.chosen
+    current = chosen.current
+    offset = found.first - int(current.sample_id_offset)
+    marked = Marked(path, original, int(current.signal_id), offset)
+    about = {
+        "converted_from": original.name,
+        "simulated": found.simulated,
+        "sync": found.kind,
+    }
+    notes = (*chosen.notes, *found.doubts)
+    return Opened(trace, "jls", notes, not chosen.is_power, marked, about)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans with those as one that a border of blocks cut in two."""
+    joined: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+def _scan(
+    reader: Any, found: _Found, supply_v: float, writer: TraceWriter | None
 ) -> list[tuple[int, int]]:
-    """Write current and voltage; return the spans without a number, in samples from `first`."""
+    """Read current and voltage, and write them where there is a writer; return the spans without a
+    number, in samples from the first.
+    """
+    chosen, first, last = found.chosen, found.first, found.last
     spans: list[tuple[int, int]] = []
     beside = PowerBeside(chosen.beside.name if chosen.beside else "")
     for at in range(first, last, _BLOCK):
@@ -126,7 +202,8 @@ def _copy(
         for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
             if signal is not None and values.dtype != np.float32:
                 require_single(values, signal.name)
-        writer.analog(current, voltage, unreadable=CAUSE)
+        if writer is not None:
+            writer.analog(current, voltage, unreadable=CAUSE)
         if chosen.beside is not None:
             offset = int(chosen.beside.sample_id_offset)
             begin = max(at, offset)
@@ -147,23 +224,20 @@ def _copy(
     return spans
 
 
-def _edges(
-    reader: Any,
-    sync: Any,
-    rate: int,
-    first: int,
-    last: int,
-    dark: list[tuple[int, int]],
-    notes: list[str],
-) -> edges.Edges:
+def _edges(reader: Any, found: _Found, dark: list[tuple[int, int]]) -> edges.Edges:
     """Return the edges within the analog samples that are at no lost one, in seconds from their
     first by the file's rates.
     """
-    found = jls2_edges.seen(reader, sync, rate, first, last)
+    sync = found.chosen.sync
+    if sync is None:
+        return edges.Edges(np.zeros(0), np.zeros(0))
+    rate = int(found.chosen.current.sample_rate)
+    notes = found.chosen.notes
+    seen = jls2_edges.seen(reader, sync, rate, found.first, found.last)
     period_s = max(1 / rate, 1 / sync.sample_rate)
     dark_s = [(start / rate - period_s, stop / rate + period_s) for start, stop in dark]
-    lit = edges.outside(found, dark_s)
-    dropped = len(found.falls_s) + len(found.rises_s) - len(lit.falls_s) - len(lit.rises_s)
+    lit = edges.outside(seen, dark_s)
+    dropped = len(seen.falls_s) + len(seen.rises_s) - len(lit.falls_s) - len(lit.rises_s)
     if dropped:
         notes.append(
             f"{dropped} edges at the borders of lost samples are left out: a digital signal reads "

@@ -59,7 +59,7 @@ def view(path: Path, options: Options) -> Opened | None:
     require_rate(path.name, rate_hz, last - first)
     stretch = rate_hz / current.sample_rate
     edge_hz = float(chosen.sync.sample_rate) * stretch if chosen.sync is not None else rate_hz
-    layout = _layout(chosen, first, options.supply_v)
+    layout = layout_of(chosen, first, options.supply_v)
     kind = "none" if chosen.sync is None else "stamps"
     line = SyncLine(_Line(path, chosen, layout, first, last, stretch).edges)
     trace = Trace(path, rate_hz, edge_hz, last - first, line, (), kind, layout=layout)
@@ -68,7 +68,8 @@ def view(path: Path, options: Options) -> Opened | None:
     return Opened(trace, "jls", tuple(chosen.notes), not chosen.is_power, marked, about)
 
 
-def _layout(chosen: Chosen, first: int, supply_v: float) -> Layout:
+def layout_of(chosen: Chosen, first: int, supply_v: float) -> Layout:
+    """Return where the samples are that were chosen, from sample `first` of the current on."""
     current = chosen.current
     at = first - int(current.sample_id_offset)
     voltage = chosen.voltage

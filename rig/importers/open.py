@@ -25,12 +25,17 @@ from rig.uncertainty.accuracy import Accuracy
 
 
 def open_any(
-    path: Path, scratch: Path, options: Options | None = None, lazily: bool = False
+    path: Path,
+    scratch: Path,
+    options: Options | None = None,
+    lazily: bool = False,
+    in_place: bool = False,
 ) -> Opened:
     """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace
     alone. Never writes to `path`. `lazily` opens quickly, for a look: edges are
     read when they are asked for, a foreign JLS file where it is, and what would take minutes is
-    refused.
+    refused. `in_place` reads a foreign JLS file where it is, whole: the trace is then no file of
+    the rig's own.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -60,6 +65,10 @@ def open_any(
             if viewed is not None:
                 return viewed
             require_convertible(path)
+        if in_place and readable == path:
+            found = jls2.in_place(path, options)
+            if found is not None:
+                return found
         converted = jls2.convert(readable, scratch, options, original=path)
         return replace(converted, notes=(*notes, *converted.notes))
     if options != Options():
