@@ -7,16 +7,18 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.importers.csv_form import Form, split
 from rig.importers.csv_heading import Column, Heading, SyncColumn
-from rig.importers.csv_times import Stamps
+from rig.importers.csv_times import LAST_DIGITS, Stamps
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.numeral import DecimalMark, is_number, without_no_readings
 from rig.importers.opened import LARGEST
@@ -29,6 +31,12 @@ _LEVELS = {
     "x": BOTH, "-": UNKNOWN, "": UNKNOWN,
 }  # fmt: skip
 _LEVEL_CHARACTERS = 16
+#: Before its version 3 pandas rounds numbers to the last digit but one unless it is asked.
+_EXACT: dict[str, Any] = (
+    {} if int(pd.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
+)
+#: Words for no number.
+_NAN = ["nan", "NaN", "NAN", "Nan", "+nan", "-nan", "+NaN", "-NaN"]
 #: No stamp that a program prints is longer; of one that is, no digit gets lost either.
 _STAMP_CHARACTERS = 64
 ROW = np.dtype(
@@ -78,7 +86,7 @@ class Piece:
             found = self._fast([column for _, column in columns], [*texts, *day])
             places = np.arange(len(found), dtype=np.int64) + self.before + 1
             times = found["time"]
-            times_s = stamps.seconds(times) if dates is None else None
+            times_s = self._seconds(times, stamps) if dates is None else None
         except ValueError:
             found, places, times = self._slow([column for _, column in columns], [*texts, *day])
             times_s = stamps.seconds(times) if dates is None else None
@@ -116,37 +124,70 @@ class Piece:
         return seconds
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
-        """Let NumPy read the piece; raises ValueError for whatever is not plain."""
-        delimiter = self.form.delimiter
+        """Let pandas read the piece; raises ValueError for whatever is not plain. Times are numbers
+        where they are none of dates.
+        """
+        text = self._plain()
+        if not self._is_even(text):
+            raise ValueError
         time = self.heading.time
-        if any(
-            line.count(delimiter) != len(self.form.names) - 1 or line.isspace()
-            for line in self.lines
-        ):
-            raise ValueError
-        lines = self._plain()
-        # Without times, the first column stands in their place, and it is not read.
-        columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
-        dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
-        rows = np.atleast_1d(
-            np.loadtxt(
-                lines,
-                delimiter=delimiter,
-                usecols=columns,
-                dtype=dtype,
-                comments=None,
-                quotechar='"',
-            )
+        dated = self.heading.dates is not None
+        as_numbers = [*numeric, *([time] if time and not dated else [])]
+        as_texts = [*texts, *([time] if time and dated else [])]
+        kinds: dict[int, type] = {column.at: np.float64 for column in as_numbers}
+        if any(kinds.get(column.at) for column in as_texts):
+            raise ValueError  # one column in two roles
+        kinds |= {column.at: str for column in as_texts}
+        table = pd.read_csv(
+            StringIO(text),
+            sep=self.form.delimiter,
+            header=None,
+            index_col=False,
+            usecols=sorted(kinds),
+            dtype=kinds,
+            na_values={column.at: _NAN for column in as_numbers},
+            keep_default_na=False,
+            skip_blank_lines=False,
+            **_EXACT,
         )
-        if time is None:
-            rows["time"] = "0"
-        if (np.char.str_len(rows["time"]) == _STAMP_CHARACTERS).any():
+        if len(table) != len(self.lines):
             raise ValueError
+        time_kind = f"U{_STAMP_CHARACTERS}" if dated else "f8"
+        rows = np.zeros(len(table), [("time", time_kind), *_kinds(len(numeric), len(texts))])
+        if time is not None:
+            rows["time"] = table[time.at].to_numpy()
+        for number, column in enumerate([*numeric, *texts]):
+            rows[f"c{number}"] = table[column.at].to_numpy()
         return rows
 
-    def _plain(self) -> list[str]:
-        """Return lines with decimal points; raises ValueError where cells have to be looked at one
-        by one.
+    def _seconds(self, values: NDArray[np.float64], stamps: Stamps) -> NDArray[np.float64]:
+        """Return the times of rows that were read as numbers, exactly where that matters."""
+        if self.heading.time is None:
+            return values
+        at = self.heading.time.at
+        delimiter = self.form.delimiter
+        comma = self.decimal.mark == ","
+        ends = [
+            [split(line.replace(",", ".") if comma else line, delimiter)[at] for line in part]
+            for part in (self.lines[:LAST_DIGITS], self.lines[-LAST_DIGITS:])
+        ]
+        found = stamps.of_numbers(values, *ends)
+        if found is not None:
+            return found
+        texts = pd.read_csv(
+            StringIO(self._plain()),
+            sep=delimiter,
+            header=None,
+            index_col=False,
+            usecols=[at],
+            dtype=str,
+            keep_default_na=False,
+        )[at]
+        return stamps.seconds(texts.to_numpy().astype(np.str_))
+
+    def _plain(self) -> str:
+        """Return the lines with decimal points; raises ValueError where cells have to be looked at
+        one by one.
         """
         joined = "".join(self.lines)
         # Python takes 1_012 and digits of other scripts for numbers.
@@ -155,11 +196,17 @@ class Piece:
         has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
         if has - {self.decimal.mark} and self.decimal.mark != ".":
             raise ValueError
-        return (
-            [line.replace(",", ".") for line in self.lines]
-            if self.decimal.mark == ","
-            else self.lines
-        )
+        return joined.replace(",", ".") if self.decimal.mark == "," else joined
+
+    def _is_even(self, text: str) -> bool:
+        """Return whether each line has as many cells as the heading, and none is empty."""
+        signs = np.frombuffer(text.encode("ascii"), np.uint8)
+        ends = np.flatnonzero(signs == ord("\n"))
+        if len(ends) != len(self.lines) or (np.diff(ends, prepend=-1) == 1).any():
+            return False
+        found = np.flatnonzero(signs == ord(self.form.delimiter))
+        due = (len(self.form.names) - 1) * np.arange(1, len(ends) + 1)
+        return bool((np.searchsorted(found, ends) == due).all())
 
     def _slow(
         self, numeric: Sequence[Column], texts: Sequence[Column]

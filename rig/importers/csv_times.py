@@ -5,6 +5,7 @@ times have more digits than a float holds. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 _FAR = 2.0**30
 #: Among so many stamps at either end, one has all digits that are printed: programs that drop zeros
 #: drop them here and there.
-_LAST_DIGITS = 64
+LAST_DIGITS = 64
 
 
 @dataclass(slots=True)
@@ -41,13 +42,41 @@ class Stamps:
             self.first = Decimal(str(texts[known[0]]).strip())
             step = float(np.median(np.abs(np.diff(values[known])))) if len(known) > 1 else 0.0
             self._exactly = not step * _FAR > abs(values[known[0]])
-        begin, end = (
-            _places(texts[part]) for part in (known[:_LAST_DIGITS], known[-_LAST_DIGITS:])
-        )
+        begin, end = (_places(texts[part]) for part in (known[:LAST_DIGITS], known[-LAST_DIGITS:]))
         self._places = (begin if self._places is None else self._places[0], end)
         with np.errstate(over="ignore", invalid="ignore"):
             since = self._exact(texts) if self._exactly else values - float(self.first)
         return since / self.units
+
+    def of_numbers(
+        self, values: NDArray[np.float64], begin: Sequence[str], end: Sequence[str]
+    ) -> NDArray[np.float64] | None:
+        """Return seconds from the first stamp of all, of stamps that were read as numbers; `begin`
+        and `end` are the first and the last of them as they are written. None where numbers lose
+        digits: then `seconds` is to be asked. Raises ValueError as that.
+        """
+        known = np.flatnonzero(np.isfinite(values))
+        if not len(known):
+            return values
+        if self.first is None:
+            if known[0] >= len(begin):
+                return None
+            step = float(np.median(np.abs(np.diff(values[known])))) if len(known) > 1 else 0.0
+            if not step * _FAR > abs(values[known[0]]):
+                return None
+            self.first = Decimal(begin[known[0]].strip())
+            self._exactly = False
+        elif self._exactly:
+            return None
+        last = len(values) - len(end)
+        first_places = [text for at, text in enumerate(begin) if np.isfinite(values[at])]
+        last_places = [text for at, text in enumerate(end) if np.isfinite(values[last + at])]
+        if not first_places or not last_places:
+            return None
+        places = _places(np.array(first_places)) if self._places is None else self._places[0]
+        self._places = (places, _places(np.array(last_places)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (values - float(self.first)) / self.units
 
     @property
     def resolution_s(self) -> float:
