@@ -82,7 +82,7 @@ def compare(
     Two sessions: their metrics, and how they came about. Three or more, of one model: the table of
     a model on several backends.
 
-    The exit code is 1 where a verdict is false or a backend did not run, 3 where none ran.
+    The exit code is 1 where a verdict is false or a backend did not run, 2 where none has results.
     """
     if suts:
         wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)

@@ -31,7 +31,7 @@ def sense_model(
     changes: Sequence[str],
     as_json: bool,
 ) -> None:
-    """Print what a board itself reads, or its SDK computes, of a network that it runs.
+    """Print what a board reads of a network by its own sensors.
 
     Times and energies without SYNC: means over runs, each with its label. A monitor of the rig and
     an external meter are the measured way.

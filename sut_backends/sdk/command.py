@@ -4,24 +4,18 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
-from rig.cli.terminal import Terminal
-from rig.plain_text import visible
-from sut_backends.sdk.doctor import Diagnosis, examine
-from sut_backends.sdk.install import install as install_sdk
-from sut_backends.sdk.kinds import SdkKind, kinds, named
-
-_OUT = Terminal()
+if TYPE_CHECKING:
+    from sut_backends.sdk.doctor import Diagnosis
+    from sut_backends.sdk.kinds import SdkKind
 
 
 @click.group()
 def sdk() -> None:
-    """Install vendors' SDKs into environments of their own; see what is there."""
+    """Install vendors' SDKs; see which are there."""
 
 
 @sdk.command()
@@ -29,8 +23,16 @@ def sdk() -> None:
 @click.option("--python", default="", help="Python to make the environment of.")
 def install(kind: str, python: str) -> None:
     """Make the environment of an SDK from its pinned list, and try it."""
+    from rich.markup import escape
+
+    from rig.cli.terminal import Terminal
+    from sut_backends.sdk.doctor import examine
+    from sut_backends.sdk.install import install as install_sdk
+    from sut_backends.sdk.kinds import named
+
+    out = Terminal()
     chosen = named(kind)
-    install_sdk(chosen, python, lambda text: _OUT.print(escape(text), highlight=False))
+    install_sdk(chosen, python, lambda text: out.print(escape(text), highlight=False))
     found = examine(chosen)
     _print([(chosen, found)])
     sys.exit(0 if found.ok else 3)
@@ -41,6 +43,9 @@ def install(kind: str, python: str) -> None:
 @click.option("--python", default="", help="Look at this Python, not at the SDK's environment.")
 def doctor(kind: str | None, python: str) -> None:
     """Say which SDKs are there, of which versions, and what they cannot do."""
+    from sut_backends.sdk.doctor import examine
+    from sut_backends.sdk.kinds import kinds, named
+
     chosen = [named(kind)] if kind else list(kinds().values())
     found = [(one, examine(one, python)) for one in chosen]
     _print(found)
@@ -48,6 +53,14 @@ def doctor(kind: str | None, python: str) -> None:
 
 
 def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rig.cli.terminal import Terminal
+    from rig.plain_text import visible
+
+    out = Terminal()
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for head in ("SDK", "backend", "Python", "state"):
         table.add_column(head)
@@ -60,11 +73,11 @@ def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
             escape(diagnosis.python or f"wants {sdk_kind.python}"),
             f"[{colour}]{escape(visible(state))}[/]",
         )
-    _OUT.print(table)
+    out.print(table)
     for sdk_kind, diagnosis in found:
         for sentence in sdk_kind.cannot:
-            _OUT.print(escape(f"{sdk_kind.kind}: {sentence}"), soft_wrap=True, highlight=False)
+            out.print(escape(f"{sdk_kind.kind}: {sentence}"), soft_wrap=True, highlight=False)
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
             said = f"{sdk_kind.kind}: at import it wrote {wrote} into the folder that it was given"
-            _OUT.print(escape(visible(said)), soft_wrap=True, highlight=False)
+            out.print(escape(visible(said)), soft_wrap=True, highlight=False)

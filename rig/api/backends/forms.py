@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import io
 import json
+import textwrap
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -21,6 +22,7 @@ from rig.results.stated import digits
 from rig.units import scale
 
 SCHEMA = "neurorig-backends-1"
+_PAGE_COLUMNS = 100
 CAPTION = (
     "decisions, outputs: samples on which every trial agrees with the reference; intervals of "
     "95 %: of times and energies the same samples measured again, of shares other samples of this "
@@ -144,7 +146,14 @@ def markdown(found: ModelComparison) -> str:
         table.append(f"| {' | '.join(_cell(each) for each in filled)} |")
     lines = [*about(found), "", *table, "", CAPTION + ".", ""]
     lines += [f"* {_line(each)}" for each in remarks(found)]
-    return "\n".join(_line(each) if not each.startswith("|") else each for each in lines) + "\n"
+    return "\n".join(each if each.startswith("|") else _wrapped(each) for each in lines) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    """Return a line of prose in the width of a page."""
+    behind = "  " if text.startswith("* ") else ""
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(_line(text), _PAGE_COLUMNS, subsequent_indent=behind, **whole)  # type: ignore[arg-type]
 
 
 def _cell(text: str) -> str:
