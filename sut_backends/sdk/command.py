@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rig.cli.lazy import LazyGroup
+
 if TYPE_CHECKING:
     from sut_backends.sdk.doctor import Diagnosis
     from sut_backends.sdk.kinds import SdkKind
 
 
-@click.group()
+@click.group(cls=LazyGroup)
 def sdk() -> None:
     """Install vendors' SDKs; see which are there."""
 
@@ -42,7 +44,7 @@ def install(kind: str, python: str) -> None:
 @click.argument("kind", required=False)
 @click.option("--python", default="", help="Look at this Python, not at the SDK's environment.")
 def doctor(kind: str | None, python: str) -> None:
-    """Say which SDKs are there, of which versions, and what they cannot do."""
+    """Say which SDKs are there, and what each cannot do."""
     from sut_backends.sdk.doctor import examine
     from sut_backends.sdk.kinds import kinds, named
 
