@@ -148,18 +148,25 @@ def _findings(
                 "the device reports no time, and there is no monitor to see its pulses",
                 _NO_CLOCK,
             )
-        readings: dict[str, Reading | None] = {}
-        for rail, monitor in monitors.items():
-            with tempfile.TemporaryDirectory() as scratch:
-                make = partial(watching.tap, rail)
-                with tapped(Path(scratch), make), monitor.record(Path(scratch)):
-                    completion = sut.do(Sync())
-                trace = Trace.open(Path(scratch) / TRACE)
-                readings[rail] = Reading.of(trace, monitor.info.accuracy)
-            yield sync_edges(_of("SYNC wire", rail), completion, sut.info, trace)
-        yield from supply.on(
-            "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
-        )
+        yield from _pulsed(monitors, sut, watching)
+
+
+def _pulsed(
+    monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest, watching: Observers
+) -> Iterator[Finding]:
+    """Record a SYNC burst with each monitor; yield whether it saw the edges, and the supply."""
+    readings: dict[str, Reading | None] = {}
+    for rail, monitor in monitors.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            make = partial(watching.tap, rail)
+            with tapped(Path(scratch), make), monitor.record(Path(scratch)):
+                completion = sut.do(Sync())
+            trace = Trace.open(Path(scratch) / TRACE)
+            readings[rail] = Reading.of(trace, monitor.info.accuracy)
+        yield sync_edges(_of("SYNC wire", rail), completion, sut.info, trace)
+    yield from supply.on(
+        "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
+    )
 
 
 def close_monitor(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:

@@ -26,6 +26,7 @@ from rig.errors import RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Talks, Wires
+from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.model.wiring import WireFinding, WireName
@@ -128,13 +129,7 @@ class _Proof:
         monitors: dict[str, EnergyMonitor],
         stack: ExitStack,
     ) -> Iterator[WireFinding]:
-        for rail, monitor in monitors.items():
-            if monitor.info.switches:
-                found = supply_off("", monitor, context)
-                cause = "" if found.ok else "another cable feeds the device"
-                row = _row(WireName.SECOND_SUPPLY, rail, found, cause)
-                blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
-                yield replace(row, ok=None) if blind and row.ok else row
+        yield from _second_supplies(monitors, context)
 
         def power_on() -> None:
             for rail, monitor in monitors.items():
@@ -173,21 +168,7 @@ class _Proof:
             yield _failed(wire, refused, cause, rail)
             return
         self._tell(Opened("sut", resolved.sut.kind, sut.info))
-        readings: dict[str, Reading | None] = {}
-        for rail, monitor in monitors.items():
-            with tempfile.TemporaryDirectory() as scratch:
-                with monitor.record(Path(scratch)):
-                    completion = sut.do(Sync())
-                trace = Trace.open(Path(scratch) / TRACE)
-                readings[rail] = Reading.of(trace, monitor.info.accuracy)
-                levels = trace.line.levels()
-                yield level_row(trace, levels, monitor.info, rail)
-                edges = sync_edges("", completion, sut.info, trace)
-                yield seen_row(trace, completion, edges, rail)
-                yield polarity_row(trace, levels, edges, rail)
-        infos = {rail: monitor.info for rail, monitor in monitors.items()}
-        for (rail, _), found in zip(readings.items(), supply.on("", readings, infos), strict=True):
-            yield current_row(rail, found)
+        yield from _pulsed(monitors, sut)
 
     def _supplies(
         self,
@@ -270,3 +251,35 @@ def _row(wire: WireName, rail: str, found: Finding, cause: str = "") -> WireFind
 def _failed(wire: WireName, error: RigError, cause: str, rail: str = "") -> WireFinding:
     detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
     return WireFinding(wire, False, detail, cause, error.try_next, rail)
+
+
+def _second_supplies(
+    monitors: Mapping[str, EnergyMonitor], context: BenchContext
+) -> Iterator[WireFinding]:
+    """Yield for each supply that is off whether something else feeds the device."""
+    for rail, monitor in monitors.items():
+        if monitor.info.switches:
+            found = supply_off("", monitor, context)
+            cause = "" if found.ok else "another cable feeds the device"
+            row = _row(WireName.SECOND_SUPPLY, rail, found, cause)
+            blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
+            yield replace(row, ok=None) if blind and row.ok else row
+
+
+def _pulsed(monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest) -> Iterator[WireFinding]:
+    """Record a SYNC burst with each monitor; yield what it saw of the line, and of the current."""
+    readings: dict[str, Reading | None] = {}
+    for rail, monitor in monitors.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            with monitor.record(Path(scratch)):
+                completion = sut.do(Sync())
+            trace = Trace.open(Path(scratch) / TRACE)
+            readings[rail] = Reading.of(trace, monitor.info.accuracy)
+            levels = trace.line.levels()
+            yield level_row(trace, levels, monitor.info, rail)
+            edges = sync_edges("", completion, sut.info, trace)
+            yield seen_row(trace, completion, edges, rail)
+            yield polarity_row(trace, levels, edges, rail)
+    infos = {rail: monitor.info for rail, monitor in monitors.items()}
+    for (rail, _), found in zip(readings.items(), supply.on("", readings, infos), strict=True):
+        yield current_row(rail, found)

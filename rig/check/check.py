@@ -218,28 +218,8 @@ class _Session:
                     f"the seed of trial {number} is {told}, bench.toml and its number give {seed}",
                 )
             )
-        damaged = [
-            name for name in files.changed(found, f"trial-{number}/") if name.endswith(TRACE)
-        ]
-        if damaged:
-            # The reader of a damaged trace may crash this process: what was changed is said,
-            # nothing is computed from it.
-            return None, [
-                *own,
-                Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed"),
-            ]
-        if broken:
-            said = {
-                str(one.relative_to(self.folder.path)): f"cannot be read: {why}"
-                for one, why in broken.items()
-            }
-            own += [Finding(name, False, text) for name, text in said.items()]
-            return None, [
-                *own,
-                Finding(
-                    path.name, False, f"not recomputed, because {next(iter(said))} cannot be read"
-                ),
-            ]
+        if unread := [*self._unread(path.name, found, broken)]:
+            return None, [*own, *unread]
         if replay is not None:
             own += self._again(path, seed, replay)
         if any(not finding.ok and finding.name.endswith(COMPLETIONS) for finding in own):
@@ -263,6 +243,21 @@ class _Session:
             )
             own.append(Finding(EVENTS, False, text))
         return trial, [*own, *of_samples(path, trial), *of_lines(path, trial)]
+
+    def _unread(
+        self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
+    ) -> Iterator[Finding]:
+        """Yield why a trial's traces are not read; nothing where they can be."""
+        damaged = [file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)]
+        if damaged:
+            # The reader of a damaged trace may crash this process: what was changed is said,
+            # nothing is computed from it.
+            yield Finding(name, False, f"not recomputed, because {damaged[0]} was changed")
+        elif broken:
+            said = [str(one.relative_to(self.folder.path)) for one in broken]
+            for file, why in zip(said, broken.values(), strict=True):
+                yield Finding(file, False, f"cannot be read: {why}")
+            yield Finding(name, False, f"not recomputed, because {said[0]} cannot be read")
 
     def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
         """Score a trial's answers again, and compare its steps with the plan of its seed."""

@@ -85,22 +85,7 @@ def measure(
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in _spans(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None
-    energies: list[Energy | None] = [None] * len(spans)
-    if rails and all(alignment.timebase is not None for alignment in alignments):
-        parts = [
-            _integrate(spans, rail, alignment.timebase, tick_hz)
-            for rail, alignment in zip(rails, alignments, strict=True)
-            if alignment.timebase is not None
-        ]
-        energies = [_summed(of_span) for of_span in zip(*parts, strict=True)]
-        for rail, alignment, part in zip(rails, alignments, parts, strict=True):
-            assert alignment.timebase is not None
-            # A crossing lies in the window of its search, which is looked at as a whole.
-            whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.whole]
-            problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
-            problems += faults.beyond(*_apart(whole), rail.name)
-            problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
-        problems += _powerless(spans, rails, parts)
+    energies = _energies(spans, rails, [each.timebase for each in alignments], tick_hz, problems)
     slowest_hz = min(
         (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz
     )
@@ -127,6 +112,33 @@ def measure(
         sum(item.completion.retransmissions for item in done),
         counts,
     )
+
+
+def _energies(
+    spans: list[Span],
+    rails: Sequence[Rail],
+    timebases: Sequence[Timebase | None],
+    tick_hz: float,
+    problems: list[Problem],
+) -> list[Energy | None]:
+    """Return the energy of each span, summed over the rails, and add what is wrong to `problems`;
+    none where a rail has no time base.
+    """
+    known = [timebase for timebase in timebases if timebase is not None]
+    if not rails or len(known) < len(rails):
+        return [None] * len(spans)
+    parts = [
+        _integrate(spans, rail, timebase, tick_hz)
+        for rail, timebase in zip(rails, known, strict=True)
+    ]
+    for rail, timebase, part in zip(rails, known, parts, strict=True):
+        # A crossing lies in the window of its search, which is looked at as a whole.
+        whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.whole]
+        problems += faults.gaps(*_apart(whole), rail.trace, timebase, rail.name)
+        problems += faults.beyond(*_apart(whole), rail.name)
+        problems += shifted(timebase, [span.ticks for span, _ in whole])
+    problems += _powerless(spans, rails, parts)
+    return [_summed(of_span) for of_span in zip(*parts, strict=True)]
 
 
 def _spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
@@ -191,9 +203,7 @@ def _held(item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase 
     """Return whether all marks of a step lie within all traces."""
     return all(
         timebase is not None
-        and all(
-            timebase.seconds(mark.tick) <= rail.trace.duration_s for mark in item.completion.marks
-        )
+        and all(timebase.seconds(mark.tick) <= rail.trace.reach_s for mark in item.completion.marks)
         for rail, timebase in zip(rails, timebases, strict=True)
     )
 

@@ -201,6 +201,23 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def to_disk(folder: Path) -> None:
+    """Have the system write all files of a folder, and the names of those, to the disk: they then
+    survive a power cut.
+    """
+    names = {folder.parent, folder}
+    for name in inventory.folders(folder):
+        names.add(folder / name)
+    for path in (*inventory.files(folder).values(), *sorted(names)):
+        if path.is_dir() and sys.platform == "win32":  # there is no handle of a folder
+            continue
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def json_text(content: Any) -> str:
     """Return JSON as it is stored: the same content always gives the same bytes."""
     return (

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,12 +35,15 @@ from rig.store.session_folder import (
     _opened,
     json_text,
     sha256,
+    to_disk,
     write_text,
 )
 
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and
 #: hashed in the provenance.
 _UART_SHOWN_B = 48
+#: Behind these lines of events.jsonl stands what a power cut must not take.
+_LASTING = ("trial_finished", "session_finished")
 
 
 class Store:
@@ -134,6 +138,8 @@ class Store:
                 self._completions.flush()
                 self._uart.flush()
             case TrialFinished():
+                # What the line says to be there survives a power cut from here on.
+                to_disk(self._folder.trial(event.trial.number))
                 problems = [
                     {"code": problem.code, "detail": problem.detail}
                     for problem in event.trial.problems
@@ -147,6 +153,7 @@ class Store:
                     }
                 )
             case SessionFinished():
+                to_disk(self._folder.path)
                 self._line(
                     {
                         "event": "session_finished",
@@ -180,3 +187,5 @@ class Store:
             text, self._before = journal.line(content, self._before)
             self._events.write(text)
             self._events.flush()
+            if content["event"] in _LASTING:
+                os.fsync(self._events.fileno())

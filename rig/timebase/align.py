@@ -125,33 +125,19 @@ def align(
     timebase = reading.timebase
     pairing = reading.found
     if timebase is None:
-        lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
-        if not edges and marks and lost_s > marks_s[-1] / 2:
-            detail = f"{lost_s:.3g} s of the monitor's samples, and with them all edges of SYNC"
-            return Alignment(None, (Problem("gap", detail),), marks, edges, 0)
-        return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
+        problem = _lost(marks_s, edges, gaps_s) or _unaligned(marks, edges, reading.why)
+        return Alignment(None, (problem,), marks, edges, 0)
     missing = np.setdiff1d(np.arange(marks), pairing.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), gaps_s, limit_s)
     extra = np.setdiff1d(
         np.arange(pairing.edges.max() + 1 if open_end and len(pairing) else edges), pairing.edges
     )
     bounced = ~np.isin(extra, seen.leads)
+    unpaired = [missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()]
+    span_s = float(np.ptp(falls_s[pairing.edges]))
     problems = [
-        *_edges_problem(
-            marks,
-            edges,
-            len(pairing),
-            missing[~dark].tolist(),
-            extra[~bounced].tolist(),
-            extra[bounced].tolist(),
-        ),
-        *_judge(
-            timebase,
-            tick_hz,
-            limit_s,
-            math.hypot(period_s, tick_s),
-            float(np.ptp(falls_s[pairing.edges])),
-        ),
+        *_edges_problem(marks, edges, len(pairing), *unpaired),
+        *_judge(timebase, tick_hz, limit_s, math.hypot(period_s, tick_s), span_s),
     ]
     links = tuple(zip(pairing.marks.tolist(), pairing.edges.tolist(), strict=True))
     return Alignment(
@@ -164,6 +150,19 @@ def align(
         int(dark.sum()),
         int(bounced.sum()),
     )
+
+
+def _lost(
+    marks_s: NDArray[np.float64], edges: int, gaps_s: Sequence[tuple[float, float]]
+) -> Problem | None:
+    """Return the problem of a monitor that lost all edges with its samples; None where it did
+    not.
+    """
+    lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
+    if edges or not len(marks_s) or lost_s <= marks_s[-1] / 2:
+        return None
+    detail = f"{lost_s:.3g} s of the monitor's samples, and with them all edges of SYNC"
+    return Problem("gap", detail)
 
 
 def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:

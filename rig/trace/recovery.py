@@ -38,8 +38,19 @@ def recover(partial: Path, into: Path) -> None:
     nothing can be read.
 
     Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash or
-    rewrite it.
+    rewrite it. The file has its name when it is whole: a recovery that is cut off itself leaves
+    none, and is done again.
     """
+    copy = into.with_name(f"recovering-{into.name}")
+    copy.unlink(missing_ok=True)
+    try:
+        _copied(partial, copy)
+        copy.replace(into)
+    finally:
+        copy.unlink(missing_ok=True)
+
+
+def _copied(partial: Path, into: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from rig.trace.recovery import copy_all; "
         "copy_all(*map(Path, sys.argv[1:]))"

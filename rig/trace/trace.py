@@ -126,7 +126,8 @@ class Trace:
 
     An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/trace/writer.py);
     `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0, where marks are attached by it;
-    `rate_limit_ppm` how far a device's clock may differ, where it is attached by one edge.
+    `rate_limit_ppm` how far a device's clock may differ, where it is attached by one edge; `sync_s`
+    how far the line reaches, where it was sampled.
     """
 
     path: Path
@@ -139,6 +140,7 @@ class Trace:
     start_monotonic_ns: int = 0
     rate_limit_ppm: float = 0.0
     layout: Layout = OWN
+    sync_s: float = math.inf
 
     @classmethod
     def open(cls, path: Path, lazily: bool = False) -> Trace:
@@ -185,6 +187,7 @@ class Trace:
             kind,
             said.start_monotonic_ns,
             float(said.rate_limit_ppm),
+            sync_s=length / rate_hz if sync is not None else math.inf,
         )
 
     @property
@@ -201,6 +204,13 @@ class Trace:
     def duration_s(self) -> float:
         """Return the length of the trace."""
         return self.length / self.sample_hz
+
+    @property
+    def reach_s(self) -> float:
+        """Return how far current, voltage and SYNC all reach: of a recording that was cut off, one
+        may be shorter than the others.
+        """
+        return min(self.duration_s, self.sync_s)
 
     def gap_between(self, start_s: float, stop_s: float) -> Gap | None:
         """Return the first gap that touches a window; samples outside the trace count as one."""
@@ -313,23 +323,11 @@ class Trace:
         first = math.floor(start)
         last = min(max(math.ceil(stop), first + 1), self.length)
         sums.clear()
-        lost = 0
-        inside = (
-            gap_lines.joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
-            if bridged
-            else []
-        )
         # A sample in which the power steps is a mixture: neither is it summed, nor is it the least
         # or the most.
         stepped = steps_at_ends and last - first >= STEPPED
         around = [samples.around(start)]
-        for at, current, voltage in samples.blocks(first + stepped, last - stepped):
-            if inside:
-                kept = gap_lines.outside(at, len(current), inside)
-                lost += len(current) - int(np.count_nonzero(kept))
-                current = current[kept]
-                voltage = voltage[kept]
-            sums.add(current, voltage)
+        lost = self._sum(samples, first + stepped, last - stepped, sums, bridged)
         around.append(samples.around(stop))
         if stepped:
             parts = [(0, first + 1, 1 - (start - first)), (1, last - 2, 1 - (last - stop))]
@@ -366,6 +364,25 @@ class Trace:
             beyond_j,
             stepped,
         )
+
+    def _sum(self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool) -> int:
+        """Add samples first <= k < last to `sums`, without those in gaps where these are `bridged`;
+        return how many were left out.
+        """
+        lost = 0
+        inside = (
+            gap_lines.joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
+            if bridged
+            else []
+        )
+        for at, current, voltage in samples.blocks(first, last):
+            if inside:
+                kept = gap_lines.outside(at, len(current), inside)
+                lost += len(current) - int(np.count_nonzero(kept))
+                current = current[kept]
+                voltage = voltage[kept]
+            sums.add(current, voltage)
+        return lost
 
 
 def _seen(end: EndPower, sums: Sums) -> EndPower:

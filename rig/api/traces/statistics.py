@@ -18,7 +18,7 @@ from rig.trace.gaps import Gap, joined
 from rig.trace.levels import Hidden
 from rig.trace.moments import Moments
 from rig.trace.samples import Floats
-from rig.trace.trace import LOST_LIMIT, Trace, reading
+from rig.trace.trace import LOST_LIMIT, Integral, Trace, reading
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
 
@@ -146,13 +146,24 @@ def statistics(
         charge_c=integral.charge_c if has_current else None,
         at_edges=integral.stepped,
     )
+    return _uncertain(found, integral, accuracy, trace.sample_hz, ends)
+
+
+def _uncertain(
+    found: TraceStatistics,
+    integral: Integral,
+    accuracy: Accuracy | None,
+    sample_hz: float,
+    ends: Ends,
+) -> TraceStatistics:
+    """Return statistics with the uncertainty of energy and charge, or why there is none."""
     over = beyond(integral, accuracy) if accuracy is not None else ""
     if accuracy is None or over:
         remark = f"{over}: no limits of error are known there" if over else _UNKNOWN
         return replace(found, remark=remark)
-    how = trace.sample_hz, ends.u_s, ends.nominal_rate
+    how = sample_hz, ends.u_s, ends.nominal_rate
     found = replace(found, energy_u_j=of_energy(integral, accuracy, *how).energy_u_j)
-    if has_current and integral.volt_s:
+    if found.current is not None and integral.volt_s:
         # A charge is the energy at a voltage of 1 V that is exact.
         exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
         charge_u_c = of_energy(at_one_volt(integral), exact, *how).energy_u_j

@@ -289,3 +289,21 @@ def test_samples_lost_at_an_end_or_too_many_leave_no_energy(
         json.dumps({"start": gap.start, "stop": gap.stop, "cause": ""}) + "\n"
     )
     assert Trace.open(tmp_path / "trace.jls").lost_between(*window) == lost
+
+
+@pytest.mark.parametrize("ends", [-9, 600.0])
+def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: float
+) -> None:
+    def cut_off(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_bytes(b"half of a trace")
+        if ends > 0:
+            raise subprocess.TimeoutExpired(command, ends)
+        return subprocess.CompletedProcess(command, int(ends), "", "")
+
+    partial = tmp_path / "trace.jls.partial"
+    partial.write_bytes(b"what a killed process left")
+    monkeypatch.setattr("rig.trace.recovery.subprocess.run", cut_off)
+    with pytest.raises(DataError, match="cannot be recovered"):
+        recover(partial, tmp_path / "trace.jls")
+    assert list(tmp_path.iterdir()) == [partial]
