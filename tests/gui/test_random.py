@@ -142,10 +142,10 @@ def targets(window: MainWindow) -> list[QWidget]:
     kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QTabBar)
     return [
         widget
-        for widget in window.findChildren(QWidget)
-        if isinstance(widget, kinds)
+        for kind in kinds
+        for widget in window.findChildren(kind)
         # What Qt's own file chooser asks back, it waits for without an end.
-        and widget.window() is window
+        if widget.window() is window
         and widget.isVisible()
         and widget.isEnabled()
         and widget.objectName() not in _LEFT_OUT

@@ -210,8 +210,10 @@ class AscTask:
         """Return what a device must answer to a payload, by the integer model."""
         digest = sha256(payload).digest()
         if digest not in self._answers:
-            # A batch asks for the answers to its samples one by one, after all were loaded.
-            self.expect((*self._lately, payload))
+            # A batch asks for the answers to its samples one by one, after all were loaded; and of
+            # few samples, all will be asked for.
+            few = range(len(self)) if len(self) <= TOGETHER else ()
+            self.expect([*self._lately, payload, *map(self.payload, few)])
             self._lately.clear()
         return self._answers[digest]
 
