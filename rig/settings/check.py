@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 from rig.errors import ConfigError
 from rig.settings.declare import UNITLESS
 from rig.settings.fields import SettingField, fields_of
-from rig.settings.ranges import number
+from rig.settings.ranges import LARGEST, number
 
 T = TypeVar("T")
 
@@ -51,7 +52,15 @@ def violations(settings: Any, path: str) -> Iterator[Violation]:
             for count, table in enumerate(tables):
                 yield from violations(table, f"{place}[{count}]" if field.is_array else place)
         elif value is not None and not field.allows(value):
-            yield Violation(place, _shown(field, value), field.allowed or "a finite number")
+            yield Violation(place, _shown(field, value), _allowed(field, value))
+
+
+def _allowed(field: SettingField, value: Any) -> str:
+    values = value if field.is_array else (value,)
+    if field.is_number and any(LARGEST < abs(each) < math.inf for each in values):
+        most = f"no number of a bench is beyond {number(LARGEST)}"
+        return f"{field.allowed}; {most}" if field.allowed else most
+    return field.allowed or "a finite number"
 
 
 def _shown(field: SettingField, value: Any) -> str:

@@ -12,12 +12,16 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 
 from rig.settings.declare import UNITLESS, Or, Why
 
+#: No quantity on a bench is larger, whatever its unit.
+LARGEST = 1e12
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bounds, each part of the range unless it is open, and single values besides; None: no bound.
 
-    Neither nan nor an infinity is in any range.
+    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST either way: whatever
+    is computed of a setting stays finite.
     """
 
     low: float | None = None
@@ -72,7 +76,7 @@ class Range:
     def holds(self, value: float) -> bool:
         """Return whether a number is in the range."""
         # A whole number may be too large for math.isfinite.
-        if isinstance(value, float) and not math.isfinite(value):
+        if isinstance(value, float) and not abs(value) <= LARGEST:
             return False
         return any(value == other.value for other in self.besides) or self._between(value)
 

@@ -14,6 +14,8 @@ from rig.errors import DataError
 
 _COLUMNS = ("file", "classes", "class", "window bytes", "stride bytes")
 _FORMS = (3, 5)
+#: Python refuses to read numbers of thousands of digits; no file is so long.
+_DIGITS = 15
 _TRY = "file,classes,class, or file,classes,class,window bytes,stride bytes; classes count from 0"
 
 
@@ -60,9 +62,11 @@ def _row(path: Path, line: int, fields: Sequence[str]) -> LabelRow:
     name = fields[0]
     numbers = []
     for column, text in zip(_COLUMNS[1:], fields[1:], strict=False):
-        if not (text.isascii() and text.isdigit()):
+        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
             raise DataError(
-                f"{where}: {column} {text!r} is no whole number", evidence=evidence, try_next=_TRY
+                f"{where}: {column} {text[:40]!r} is no whole number of up to {_DIGITS} digits",
+                evidence=evidence[:200],
+                try_next=_TRY,
             )
         numbers.append(int(text))
     row = LabelRow(line, name, *numbers)

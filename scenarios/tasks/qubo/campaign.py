@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -118,7 +120,7 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
     address, "tcp://host:8786".
     """
     if not dask:
-        with ProcessPoolExecutor(jobs) as pool:
+        with _processes(jobs) as pool:
             yield pool
         return
     try:
@@ -133,8 +135,40 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
         raise ConfigError(
             f"no Dask scheduler at {dask}", path="--dask", evidence=str(error)
         ) from error
-    with client, client.get_executor(pure=False) as pool:
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=connect_s)
+        except TimeoutError as error:
+            raise ConfigError(
+                f"the Dask cluster at {dask} has no workers",
+                path="--dask",
+                evidence=f"none came within {connect_s:g} s",
+                try_next=f"dask worker {dask}",
+            ) from error
+        with client.get_executor(pure=False) as pool:
+            yield pool
+
+
+@contextmanager
+def _processes(jobs: int | None) -> Iterator[Executor]:
+    """Open so many processes; what ends their use early ends them, whatever they are at."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(jobs, initializer=_leave_signals)
+    try:
         yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - others:
+            child.kill()
+        raise
+    else:
+        pool.shutdown()
+
+
+def _leave_signals() -> None:
+    """Let Ctrl-C, which a terminal sends to all, be the parent's alone; TERM ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @dataclass(frozen=True, slots=True)

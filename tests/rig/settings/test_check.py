@@ -16,6 +16,8 @@ from rig.settings.declare import PATH, Count, Matches, Or, PathText, Ratio, Why
 from rig.settings.fields import REQUIRED, fields_of
 from rig.settings.ranges import Range, number
 
+BEYOND = "no number of a bench is beyond 1e+12"
+
 
 @dataclass(frozen=True, slots=True)
 class Inner:
@@ -52,6 +54,13 @@ def test_what_is_allowed_passes() -> None:
         ({"hop_s": 2.0}, "sut.x.hop_s", "2 s", "0: half; or 1e-6 or more, below 2 s"),
         ({"gaps": (0.1, -0.1)}, "sut.x.gaps", "[0.1, -0.1]", "0 or more each: they are shares"),
         ({"gaps": (math.nan,)}, "sut.x.gaps", "[nan]", "0 or more each: they are shares"),
+        (
+            {"gaps": (1e308,)},
+            "sut.x.gaps",
+            "[1e+308]",
+            f"0 or more each: they are shares; {BEYOND}",
+        ),
+        ({"inner": Inner(-1e308)}, "sut.x.inner.gain", "-1e+308", f"above -1, below 1; {BEYOND}"),
         ({"mode": "c"}, "sut.x.mode", "'c'", '"a" or "b"'),
         ({"name": "Name"}, "sut.x.name", "'Name'", "small letters"),
         ({"inner": Inner(1.0)}, "sut.x.inner.gain", "1", "above -1, below 1"),
@@ -82,7 +91,10 @@ def test_a_number_without_a_declared_range_is_finite() -> None:
     class Plain:
         gain: float = 0.0
 
-    checked(Plain(-1e300), "x")
+    checked(Plain(-1e11), "x")
+    with pytest.raises(ConfigError) as caught:
+        checked(Plain(-1e300), "x")
+    assert caught.value.try_next == BEYOND
     with pytest.raises(ConfigError, match="a finite number"):
         checked(Plain(math.inf), "x")
 

@@ -47,6 +47,7 @@ def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(
         (["a.bin,2,0,2560"], "line 1 has 4 fields"),
         (["a.bin,2,0,2560,512,9"], "line 1 has 6 fields"),
         (["file,classes,class"], "line 1: classes 'classes' is no whole number"),
+        ([f"a.bin,12,{'1' * 5000}"], "is no whole number of up to 15 digits"),
         (["a.bin,2,1.0"], "line 1: class '1.0' is no whole number"),
         (["a.bin,2,-1"], "line 1: class '-1' is no whole number"),
         (["a.bin,2,0,2560,"], "line 1: stride bytes '' is no whole number"),

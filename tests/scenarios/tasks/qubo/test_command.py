@@ -212,6 +212,18 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
         pass
 
 
+def test_a_cluster_without_workers_is_told_within_its_limit() -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+        ) as cluster,
+        pytest.raises(ConfigError, match="has no workers"),
+        engine(None, cluster.scheduler_address, connect_s=0.5),
+    ):
+        pass
+
+
 def test_the_page_has_the_table_that_the_command_prints() -> None:
     result = command("--show")
     shown = [line for line in result.output.splitlines() if line.startswith("|")]
