@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -116,7 +115,7 @@ UNBOUNDED = Range()
 
 def number(value: float) -> str:
     """Return a number as a person writes it: 1000000, 0.05, 1e-6."""
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) < 1e10):
+    if isinstance(value, int) or (abs(value) < 1e10 and value == int(value)):
         return str(int(value))
     short = f"{value:g}"
     return (short if float(short) == value else repr(value)).replace("e-0", "e-")
