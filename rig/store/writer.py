@@ -43,7 +43,7 @@ from rig.store.session_folder import (
 #: hashed in the provenance.
 _UART_SHOWN_B = 48
 #: Behind these lines of events.jsonl stands what a power cut must not take.
-_LASTING = ("trial_finished", "session_finished")
+_LASTING = ("session_started", "trial_finished", "session_finished")
 
 
 class Store:
@@ -116,6 +116,7 @@ class Store:
                     "trials": event.trials,
                     "queries": event.queries,
                 }
+                to_disk(self._folder.path)
                 self._line(line | {"files": files})
             case SessionResumed():
                 line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}

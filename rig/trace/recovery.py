@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ from rig.trace.chunks import Chunks
 from rig.trace.trace import ABOUT, LENGTHS, user_data
 
 _LIMIT_S = 600
+#: How the folder of a copy that is not whole yet is named.
+_UNFINISHED = "recovering-"
 _BLOCK = 1 << 20
 #: A chunk of a JLS file (jls/format.h): its tag, signal and length of payload; then the payload and
 #: its CRC, in steps of 8 bytes.
@@ -38,16 +43,21 @@ def recover(partial: Path, into: Path) -> None:
     nothing can be read.
 
     Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash or
-    rewrite it. The file has its name when it is whole: a recovery that is cut off itself leaves
-    none, and is done again.
+    rewrite it. The file has its name when it is whole and on the disk: a recovery that is cut off
+    itself leaves none, and is done again.
     """
-    copy = into.with_name(f"recovering-{into.name}")
-    copy.unlink(missing_ok=True)
+    # What is left of a recovery that was killed goes first: a process of its that still copies
+    # finds its folder no more.
+    for stale in into.parent.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=into.parent))
     try:
-        _copied(partial, copy)
-        copy.replace(into)
+        _copied(partial, folder / into.name)
+        with (folder / into.name).open("rb+") as copy:
+            os.fsync(copy.fileno())
+        (folder / into.name).replace(into)
     finally:
-        copy.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copied(partial: Path, into: Path) -> None:

@@ -34,7 +34,7 @@ def test_files_of_a_trial_are_on_the_disk_before_its_line_is(
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     due = 0
     for number, event in enumerate(events, start=1):
-        if event["event"] not in ("trial_finished", "session_finished"):
+        if event["event"] not in ("session_started", "trial_finished", "session_finished"):
             continue
         trial = folder / f"trial-{event['trial']}" if "trial" in event else folder
         at = next(
@@ -45,4 +45,4 @@ def test_files_of_a_trial_are_on_the_disk_before_its_line_is(
         assert {trial / name for name in event["files"]} <= set(synced[:at])
         assert trial in synced[:at] and trial.parent in synced[:at]
         due += 1
-    assert due == 3
+    assert due == 4

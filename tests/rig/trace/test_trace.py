@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.errors import DataError, StorageFull
-from rig.trace.recovery import recover
+from rig.trace.recovery import copy_all, recover
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
 from tests.waiting import eventually
@@ -307,3 +307,43 @@ def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
     with pytest.raises(DataError, match="cannot be recovered"):
         recover(partial, tmp_path / "trace.jls")
     assert list(tmp_path.iterdir()) == [partial]
+
+
+def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+    ) as writer:
+        writer.analog(np.ones(5000, np.float32), np.ones(5000, np.float32))
+        writer.sync(np.ones(5000, np.uint8))
+    partial = (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")
+    into = tmp_path / "trace.jls"
+    program = f"""
+        import os, subprocess, sys
+        from pathlib import Path
+        from rig.trace import recovery
+
+        def killed(command, **_):
+            Path(command[-1]).write_bytes(b"half of a trace")
+            print(command[-1], flush=True)
+            os.kill(os.getpid(), 9)
+
+        recovery.subprocess.run = killed
+        recovery.recover(Path({str(partial)!r}), Path({str(into)!r}))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    left = Path(done.stdout.strip())
+    assert left.exists() and not into.exists()
+    recover(partial, into)
+    assert Trace.open(into).length == 5000
+    with pytest.raises((OSError, RuntimeError)):
+        copy_all(partial, left)
+    assert sorted(tmp_path.glob("*trace*")) == [into, partial] and not left.parent.exists()
