@@ -32,6 +32,7 @@ ATTENTION_S = 0.3
 USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
+_SHOWN = 20
 _FRAME_ATTEMPTS = 5
 _NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
 _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
@@ -94,8 +95,9 @@ class TextClient:
             self._arrived_s += [self._clock()] * len(more)
             if BOOT in lines:
                 raise _restarted(lines)
-            if left_s <= 0 and not more:
-                raise self._unanswered(words, limit_s, lines)
+            # What had come by then is looked at once; a DUT that never stops is none that answers.
+            if left_s <= 0 and READY not in lines:
+                raise self._unanswered(words, limit_s, lines[-_SHOWN:])
         if lines[-1] != READY:
             raise RemoteProtocolError(
                 f"the DUT said more than it was asked after `{words}`", evidence=repr(lines)
@@ -263,7 +265,13 @@ class TextClient:
     def _expect_nothing(self) -> None:
         stray = self._lines(0.0)
         heard_b = 0
-        while (stray or self._partial) and self.received_b > heard_b and len(stray) < _STRAY_MAX:
+        end_s = self._clock() + self.timeout_s
+        while (
+            (stray or self._partial)
+            and self.received_b > heard_b
+            and len(stray) < _STRAY_MAX
+            and self._clock() < end_s
+        ):
             heard_b = self.received_b
             stray += self._lines(_QUIET_S)  # the rest says what it is
         if BOOT in stray:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device that never stops talking: every wait of the text layer ends within its limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from rig.errors import DeadlineError, RemoteProtocolError
+from sut_backends.uart.text_client import TextClient
+
+LIMIT_S = 2.0
+#: What a wait may take beyond its limit: one more look at the line.
+SLACK_S = 0.2
+ENDLESS_S = 60.0
+
+
+@dataclass
+class Chatter:
+    """A line on which `block` comes every 50 ms of its own clock: from the start, or once something
+    was written.
+    """
+
+    block: bytes
+    asked_first: bool = False
+    baud: int = 115_200
+    name: str = "chatter"
+    now_s: float = 0.0
+    written: bytes = field(default=b"")
+
+    def clock(self) -> float:
+        assert self.now_s < ENDLESS_S, "the wait does not end"
+        return self.now_s
+
+    def write(self, block: bytes) -> None:
+        self.written += block
+
+    def read(self, timeout_s: float) -> bytes:
+        assert self.now_s < ENDLESS_S, "the wait does not end"
+        if self.asked_first and not self.written:
+            return b""
+        self.now_s += 0.05
+        return self.block
+
+
+def client(line: Chatter) -> TextClient:
+    return TextClient(line, LIMIT_S, line.clock)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("block", [b"x", b"\r", b"\xff"])
+def test_bytes_without_a_line_end_are_told_before_anything_is_asked(block: bytes) -> None:
+    line = Chatter(block)
+    with pytest.raises(RemoteProtocolError, match="speaks unasked"):
+        client(line).command("profile")
+    assert line.now_s <= LIMIT_S + SLACK_S and not line.written
+
+
+@pytest.mark.parametrize("block", [b"x", b"x\n", b"m-lap-us-1\r\n"])
+def test_an_answer_without_end_ends_with_its_limit(block: bytes) -> None:
+    line = Chatter(block, asked_first=True)
+    with pytest.raises(DeadlineError, match="m-ready"):
+        client(line).command("profile")
+    assert line.now_s <= LIMIT_S + SLACK_S
+
+
+@pytest.mark.parametrize("block", [b"x", b"x\n"])
+def test_a_search_for_the_text_layer_ends_with_its_limit(block: bytes) -> None:
+    line = Chatter(block)
+    with pytest.raises(RemoteProtocolError, match="talks, but does not answer"):
+        client(line).attention(LIMIT_S)
+    assert line.now_s <= LIMIT_S + 0.5
