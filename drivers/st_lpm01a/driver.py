@@ -27,6 +27,7 @@ from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.shell import TRY, ShellClient
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
+from drivers.st_lpm01a.supply import LpmSupply
 from drivers.st_lpm01a.wires import wires
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
@@ -140,7 +141,8 @@ class StLpm01a:
             "supply_v": settings.supply_v,
         }
         self._serial = ""
-        self._answered = self._supply_on = False
+        self._answered = False
+        self._supply = LpmSupply(shell)
         self._recording: LpmRecording | None = None
 
     @staticmethod
@@ -214,7 +216,7 @@ class StLpm01a:
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no
-        longer be known.
+        longer be known, and where the board says that it is not switched so.
         """
         if self._recording is not None and self._recording.running:
             raise BenchError(
@@ -222,10 +224,9 @@ class StLpm01a:
                 try_next="leave the recording first",
             )
         if on:
-            self._shell.command("pwr on nostatus")
+            self._supply.on()
         else:
-            self._switch_off()
-        self._supply_on = on
+            self._supply.off()
 
     def record(self, folder: Path) -> LpmRecording:
         """Record into `folder`."""
@@ -236,6 +237,7 @@ class StLpm01a:
         how = How(
             to_a=to_a,
             voltage_v=self.voltage_v,
+            require_supply=self._supply.require,
             wait=world.wait if self._simulator else _sleep,
             start_s=s.start_s,
             now_ns=world.now_ns if self._simulator else time.monotonic_ns,
@@ -250,7 +252,7 @@ class StLpm01a:
     @property
     def voltage_v(self) -> float:
         """Return what the DUT is supplied with, as far as it was set."""
-        return self._settings.supply_v if self._supply_on else 0.0
+        return self._settings.supply_v if self._supply.commanded_on else 0.0
 
     def close(self) -> None:
         """End a recording, switch the supply off, give the board back and close its port; closing
@@ -264,7 +266,7 @@ class StLpm01a:
             stack.callback(self._shell.close)
             if self._answered:
                 stack.callback(self._give_back)
-            self._answered = self._supply_on = False
+            self._answered = False
             if self._recording is not None:
                 self._recording.end()
 
@@ -282,31 +284,10 @@ class StLpm01a:
         # Fed by the cable that is out, a board supplies nothing.
         with suppress(DeviceLost):
             try:
-                self._switch_off()
+                self._supply.off()
             finally:
                 with suppress(RigError):
                     self._shell.command("hrc")
-
-    def _switch_off(self) -> None:
-        """Switch the DUT's supply off; where that fails, say so before anything else."""
-        try:
-            self._off()
-        except DeviceLost:
-            raise
-        except RigError as error:
-            raise BenchError(
-                "the PowerShield does not switch the DUT's supply off",
-                evidence="; ".join(filter(None, (error.cause, error.evidence))),
-                try_next="the supply may still be on: unplug the board, and plug it in again",
-            ) from error
-
-    def _off(self) -> None:
-        try:
-            self._shell.command("pwr off")
-        except RemoteProtocolError:
-            # The answer to a command before it, whose sender was interrupted.
-            self._shell.drain()
-            self._shell.command("pwr off")
 
     def _set_up(self) -> None:
         shell = self._shell
@@ -330,12 +311,12 @@ class StLpm01a:
 
     def _off_first(self) -> None:
         try:
-            self._details["supply_on_at_open"] = self._shell.supply_on()
+            self._details["supply_on_at_open"] = self._supply.found_on()
         except BenchError:
             # Firmware that has no `pwr` is too old, which says more than its refusal.
             self._identify()
             raise
-        self._switch_off()
+        self._supply.off()
 
     def _identify(self) -> None:
         said = self._shell.command("version")

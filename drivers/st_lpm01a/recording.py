@@ -52,13 +52,14 @@ BEYOND = "beyond the measuring range"
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """The context of a recording: the scale from a value to amperes, the voltage (V), how to wait
-    (ns) and how long (s) before anything else happens, the present time (ns), and the settings for
-    whoever reads the trace.
+    """The context of a recording: the scale from a value to amperes, the voltage (V), who reads the
+    supply back (it raises where that is not as commanded), how to wait (ns) and how long (s) before
+    anything else happens, the present time (ns), and the settings for whoever reads the trace.
     """
 
     to_a: float
     voltage_v: float
+    require_supply: Callable[[str], None]
     wait: Callable[[int], None]
     start_s: float
     now_ns: Callable[[], int]
@@ -113,6 +114,7 @@ class LpmRecording:
             },
         )
         try:
+            self._how.require_supply("before the recording")
             self._started_ns = self._how.now_ns()
             self._shell.command("start")
             self._thread.start()
@@ -190,11 +192,24 @@ class LpmRecording:
             # A board that had ended by itself acknowledges the command, too.
             if self._failure is not None or not self._completed:
                 self._take_back()
+            self._read_supply(self._writer)
         finally:
             writer = self._writer
             self._writer = None
             writer.said(buffer_load_most_percent=self.load_percent, end_told=self._completed)
             writer.close()
+
+    def _read_supply(self, writer: TraceWriter) -> None:
+        """Read the supply back; nobody knows when one that is not as commanded changed, so all that
+        was recorded is a gap.
+        """
+        if self._failure is not None or self._thread.ident is None:
+            return
+        try:
+            self._how.require_supply("after the recording")
+        except RigError as error:
+            self._failure = error
+            writer.gap(Gap(0, writer.samples, f"{error.cause}: since when is not known"))
 
     def _take_back(self) -> None:
         try:

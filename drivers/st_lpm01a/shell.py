@@ -84,10 +84,12 @@ class ShellClient:
     def command(self, text: str, limit_s: float = ANSWER_S) -> str:
         """Send a command and return the content of its acknowledgement.
 
-        Raises BenchError with the board's own words where it refuses, DeadlineError where it says
-        nothing, RemoteProtocolError for the answer to another command.
+        Raises BenchError with the board's own words where it refuses, DeadlineError where no answer
+        to this command comes. What else comes behind a prompt is passed over: what an interrupted
+        sender asked, or what nobody did.
         """
         self.write(text)
+        passed_over = ""
         for line in self._lines(limit_s):
             # Ends of lines of an earlier acquisition may still come: they are answers to nothing.
             if not line.startswith(PROMPT) or "Acquisition completed" in line:
@@ -105,15 +107,11 @@ class ShellClient:
                     evidence=f"{answer}; {detail}",
                     try_next="its manual, UM2269, chapter 4",
                 )
-            raise RemoteProtocolError(
-                f"the PowerShield answers something else to {text!r}",
-                evidence=repr(line),
-                try_next=TRY,
-            )
+            passed_over = line
         raise DeadlineError(
             f"answer of the PowerShield to {text!r}",
             limit_s,
-            evidence=self._shown(b""),
+            evidence=f"it said {passed_over[:_SHOWN_B]!r}" if passed_over else self._shown(b""),
             try_next=TRY,
         )
 

@@ -718,6 +718,12 @@ BEGUN: dict[str, Ending] = {
         BenchError,
         "reports: the target's supply is off",
     ),
+    "lpm01a, supply off unsaid": (
+        "lpm01a",
+        ["drops_supply_at_s=0.83"],
+        BenchError,
+        "supply is off, not on as commanded",
+    ),
     "lpm01a, buffer full": ("lpm01a", ["load_rises_at_s=0.3"], BenchError, "buffer is full"),
     "lpm01a, ends by itself": (
         "lpm01a",

@@ -37,7 +37,7 @@ _CHOICES = {
     "trigsrc": ("sw", "d7"),
     "pwrend": ("on", "off"),
 }
-_NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0.0, 50e-3)}
+_NUMBERS = {"trigdelay": (0.0, 30.0), "currthre": (0.0, 10e-3), "currthres": (0.0, 50e-3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ class Lpm01aFaults:
     error_to: Annotated[str, doc("Beginning of a command that is answered by an error.")] = ""
     error_detail: Annotated[str, doc("Text of that error.")] = "simulated refusal"
     no_answer_to: Annotated[str, doc("Beginning of a command that is not answered.")] = ""
+    no_effect_of: Annotated[
+        str, doc("Beginning of a command that is acknowledged, and does nothing.")
+    ] = ""
+    unasked: Annotated[
+        str, doc("What comes behind a prompt before every answer, asked by nobody.")
+    ] = ""
     only: Annotated[
         tuple[Number, ...], doc("Which of the times these commands come, from 1; none: all.")
     ] = ()
@@ -72,6 +78,9 @@ class Lpm01aFaults:
     ] = -1.0
     power_off_at_s: Annotated[
         float, Unit("s"), doc("The board tells of its supply, as `pwr off`.")
+    ] = -1.0
+    drops_supply_at_s: Annotated[
+        float, Unit("s"), doc("The board switches its supply off, and says nothing.")
     ] = -1.0
     ends_at_s: Annotated[float, Unit("s"), doc("The acquisition ends.")] = -1.0
     mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
@@ -135,6 +144,14 @@ def number(text: str) -> float:
     return float(f"{match[1]}e{power}")
 
 
+def reset_s(word: str) -> float:
+    """Read how long `targrst` keeps the target off, 0 for ever (UM2269: 1 ms to 1 s)."""
+    seconds = number(word)
+    if seconds and not 1e-3 <= seconds <= 1:
+        raise ShellRefusal("value out of range [1m; 1]")
+    return seconds
+
+
 def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Write values as rows of `DDDDsEE\\r\\n`; there is no sign, so what is below 0 is 0."""
     positive = np.maximum(values, 1e-30)
@@ -154,10 +171,21 @@ def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 
 class SimulatedShell:
-    """The board's commands and what they have set."""
+    """The board's commands and what they have set.
+
+    `power` is the word of the last `pwr`; with `auto`, the default, an acquisition supplies the
+    DUT. Choices: `off` keeps the supply off in an acquisition and after it, `pwrend on` restores
+    nothing that was commanded on and dropped, and a board reset by `psrst` keeps its port, as over
+    its UART, supplies nothing and is ready at once.
+    """
 
     def __init__(self, settings: Lpm01aSimulatorSettings) -> None:
         self._settings = settings
+        self.error = settings.faults.old_error
+        self.power_up()
+
+    def power_up(self) -> None:
+        """Set everything as it is after power-up or `psrst`."""
         self.host = False
         self.sample_hz = 100
         self.supply_v = 3.3
@@ -171,12 +199,23 @@ class SimulatedShell:
             "pwrend": "on",
         }
         self.events = False
-        self.error = settings.faults.old_error
+        self.power = "auto"
+        self.trigger_delay_s = 0.001
 
     def supply(self, command: str, on: bool) -> bool:
         """Return whether the supply is on after a command that was not refused."""
-        words = command.split()
-        return words[1] == "on" if words[0] == "pwr" and words[1] in ("on", "off") else on
+        name, _, arguments = command.partition(" ")
+        if name in ("targrst", "psrst"):
+            return False
+        if name == "start":
+            return on if self.power == "on" else self.power == "auto"
+        if name == "pwr" and arguments.split()[0] in ("on", "off"):
+            return arguments.split()[0] == "on"
+        return on
+
+    def supply_after(self, on: bool) -> bool:
+        """Return whether the supply is on after an acquisition."""
+        return self.set["pwrend"] == "on" and (on or self.power == "auto")
 
     def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         """Return the lines of the answer; raises Refused."""
@@ -225,6 +264,7 @@ class SimulatedShell:
         ):
             raise ShellRefusal("wrong argument")
         if words[0] != "get":
+            self.power = words[0]
             return (f"ack {command}",)
         return (self._settings.pwr_get.format(state="on" if supply_on else "off"),)
 
@@ -242,7 +282,10 @@ class SimulatedShell:
         return (f"ack {command}",)
 
     def _configure(self, name: str, words: list[str]) -> None:
-        if name in ("help", "range", "lcd", "psrst", "autotest", "calib", "stop", "targrst"):
+        if name in ("help", "range", "lcd", "autotest", "calib", "stop"):
+            return
+        if name == "psrst":
+            self.power_up()
             return
         if name == "start":
             self._start()
@@ -258,7 +301,7 @@ class SimulatedShell:
         elif len(words) != 1:
             raise ShellRefusal(
                 "unknown command"
-                if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime")
+                if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime", "targrst")
                 else "one argument is needed"
             )
         elif name in _CHOICES:
@@ -268,6 +311,10 @@ class SimulatedShell:
         elif name in _NUMBERS:
             if not _NUMBERS[name][0] <= number(words[0]) <= _NUMBERS[name][1]:
                 raise ShellRefusal("value out of range")
+            if name == "trigdelay":
+                self.trigger_delay_s = number(words[0])
+        elif name == "targrst":
+            reset_s(words[0])
         else:
             self._rate_or_time(name, words[0])
 

@@ -25,11 +25,12 @@ from drivers.st_lpm01a.sim.shell import (
     Lpm01aSimulatorSettings,
     ShellRefusal,
     SimulatedShell,
+    reset_s,
 )
 from drivers.st_lpm01a.sim.stream import Lpm01aAcquisition
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
-from rig.simulation.world import World
+from rig.simulation.world import NS_PER_S, World
 
 __all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings", "main"]
 
@@ -77,7 +78,9 @@ class Lpm01aSimulator:
         self._mute = False
         self._heard = False
         self._struck_times = 0
+        self._back_on_ns: int | None = None  # after `targrst`
         self._switch(settings.faults.supply_found_on)
+        self._shell.power = "on" if settings.faults.supply_found_on else "auto"
         self._begin_stale(settings.faults.stale)
         self._thread = threading.Thread(target=self._work, name="simulated LPM01A", daemon=True)
         self._thread.start()
@@ -106,6 +109,8 @@ class Lpm01aSimulator:
             )
         self._tx += left[stale]
         if stale.startswith("streaming"):
+            # Who started it had the supply as it was found.
+            self._shell.power = "on" if self._world.supply_on else "off"
             self._shell.set["format"] = "bin_hexa" if "binary" in stale else "ascii_dec"
             self._start()
 
@@ -159,6 +164,8 @@ class Lpm01aSimulator:
     def _switch(self, on: bool) -> None:
         if self._world.supply_on != on:
             self._supply(on)
+            if self._acquisition is not None:
+                self._acquisition.switched(self._world.now_ns(), on)
         self._world.supply_on = on
 
     def _hear(self) -> None:
@@ -173,7 +180,12 @@ class Lpm01aSimulator:
 
     def _obey(self, command: str) -> None:
         faults = self._settings.faults
+        if faults.unasked and self._acquisition is None:
+            self._say(faults.unasked)
         if self._struck(faults.no_answer_to, command):
+            return
+        if self._struck(faults.no_effect_of, command):
+            self._say(f"ack {command}")
             return
         try:
             if self._struck(faults.error_to, command):
@@ -189,7 +201,7 @@ class Lpm01aSimulator:
         except ShellRefusal as refusal:
             self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
             return
-        self._switch(self._shell.supply(command, self._world.supply_on))
+        self._power(command)
         binary = (
             self._acquisition.interject(command, self._world.supply_on)
             if self._acquisition is not None
@@ -201,6 +213,27 @@ class Lpm01aSimulator:
             self._say(*answer)
         if command == "start":
             self._start()
+
+    def _power(self, command: str) -> None:
+        """Switch the supply as a command says that was not refused."""
+        on = self._shell.supply(command, self._world.supply_on)
+        if command == "psrst":
+            self._drop_acquisition()
+        elif command.startswith("targrst"):
+            now_ns = self._world.now_ns()
+            away_s = reset_s(command.split()[1])
+            self._back_on_ns = now_ns + round(away_s * NS_PER_S) if away_s else None
+        elif command.startswith("pwr o"):
+            self._back_on_ns = None
+        self._switch(on)
+        if self._back_on_ns is not None and self._acquisition is not None:
+            self._acquisition.switched(self._back_on_ns, True)
+
+    def _drop_acquisition(self) -> None:
+        self._acquisition = None
+        self._back_on_ns = None
+        self._tx.clear()
+        self._unwatch()
 
     def _struck(self, beginning: str, command: str) -> bool:
         if not beginning or not command.startswith(beginning):
@@ -228,6 +261,9 @@ class Lpm01aSimulator:
         self._unwatch = self._world.watch(self._hold)
 
     def _sample(self) -> None:
+        if self._back_on_ns is not None and self._world.now_ns() >= self._back_on_ns:
+            self._back_on_ns = None
+            self._switch(True)
         acquisition = self._acquisition
         if acquisition is None or len(self._tx) >= _TX_B:
             return
@@ -238,8 +274,11 @@ class Lpm01aSimulator:
         if 0 <= faults.mute_at_s <= acquisition.elapsed_s and not self._mute:
             self._deliver()
             self._mute = True
+        if 0 <= faults.drops_supply_at_s <= acquisition.elapsed_s:
+            self._switch(False)
         if acquisition.over:
             self._acquisition = None
+            self._switch(self._shell.supply_after(self._world.supply_on))
             self._tx += acquisition.end()
             self._unwatch()
 

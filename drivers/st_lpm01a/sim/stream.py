@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
 from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell, decimal
-from rig.simulation.world import World
+from rig.simulation.world import NS_PER_S, World
 
 STAMP_SAMPLES = 1000
 #: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and nothing
@@ -53,9 +53,19 @@ class Lpm01aAcquisition:
         self._random = random
         self._binary = shell.set["format"] == "bin_hexa"
         share = 0.0 if settings.fed_v else settings.share
+        self._start_ns = world.now_ns() + round(shell.trigger_delay_s * NS_PER_S)
         self._front_end = FrontEnd(
-            world, shell.sample_hz, clock_ppm=settings.clock_ppm, share=share, random=random
+            world,
+            shell.sample_hz,
+            clock_ppm=settings.clock_ppm,
+            start_ns=self._start_ns,
+            share=share,
+            random=random,
         )
+        #: From when on (ns) the supply is on (1) or off (0).
+        self._supplied: list[tuple[float, int]] = [(-np.inf, world.supply_on)]
+        if (drops_s := settings.faults.drops_supply_at_s) >= 0:
+            self._supplied.append((self._start_ns + drops_s * NS_PER_S, 0))
         self._limit = round(shell.acquisition_s * shell.sample_hz) if shell.acquisition_s else None
         self._events = 0
         self._sent_b = 0
@@ -75,6 +85,11 @@ class Lpm01aAcquisition:
     def due(self) -> int:
         """Return how many samples could be sent."""
         return self._front_end.due(self._world.horizon_ns())
+
+    def switched(self, time_ns: float, on: bool) -> None:
+        """Note that the supply is on or off from that time on, whatever was to come after it."""
+        self._supplied = [each for each in self._supplied if each[0] < time_ns]
+        self._supplied.append((time_ns, on))
 
     def begin(self) -> bytes:
         """Return what comes before the first sample."""
@@ -143,7 +158,7 @@ class Lpm01aAcquisition:
 
     def _samples(self, count: int) -> Iterator[bytes]:
         block = self._front_end.take(count)
-        values = self._converted(block.power_w)
+        values = self._converted(block.power_w, block.first)
         self._least, self._most = (
             min(self._least, float(values.min())),
             max(self._most, float(values.max())),
@@ -165,17 +180,24 @@ class Lpm01aAcquisition:
         if self._front_end.at % STAMP_SAMPLES == 0:
             yield self._stamp()
 
-    def _converted(self, power_w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _supply_on(self, first: int, count: int) -> NDArray[np.float64]:
+        """Return for each sample 1 where the supply is on in its middle, else 0."""
+        times_s = (first + 0.5 + np.arange(count)) * self._front_end.period_s
+        since_ns, on = zip(*self._supplied, strict=True)
+        places = np.searchsorted(since_ns, self._start_ns + times_s * NS_PER_S, side="right")
+        return np.array(on, dtype=np.float64)[places - 1]
+
+    def _converted(self, power_w: NDArray[np.float64], first: int) -> NDArray[np.float64]:
         settings = self._settings
         shell = self._shell
         true_v = shell.supply_v * (1 + settings.supply_v_error)
-        if not self._world.supply_on:
-            return np.zeros(len(power_w))
-        true_a = power_w / true_v
+        on = self._supply_on(first, len(power_w))
+        true_a = power_w * on / true_v
         self._overcurrent = self._overcurrent or bool((true_a >= _OVERCURRENT_A).any())
         seen_a = true_a * (1 + settings.gain) + settings.offset_a
         if settings.noise_a:
             seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a))
+        seen_a = seen_a * on
         # The board knows its voltage only as it was set.
         return (
             seen_a * shell.supply_v / shell.sample_hz if shell.set["output"] == "energy" else seen_a
