@@ -66,6 +66,7 @@ class Request:
         self._repeats_max = messages.GUARD_RESTARTS_MAX if silence else repeats_max
         self._due = True  # to be sent at the next occasion
         self._sent = 0
+        self._acks = 0
         self._sent_s = 0.0
         self._open_s = self._limit_s = float(
             "inf"
@@ -157,8 +158,11 @@ class Request:
 
     def _begin_guard(self, silence: Silence, now_s: float, ack: Frame) -> None:
         """Each ACK restarts the guard. From a device that stood still one for each repeat comes:
-        none is the remains of DONE.
+        none is the remains of DONE. More than those mean nothing: they would keep the window open.
         """
+        self._acks += 1
+        if self._acks > self._sent:
+            return
         if not self.acknowledged:
             self._learn(now_s, ack)
         self.acknowledged = True

@@ -158,7 +158,10 @@ class RequestWindow:
         expected = self._base + ((frame.seq - self._base) & 0xFF)
         if expected > self._next:
             return  # older than what is known already
-        received = AckMessage.unpack(frame.payload).received
+        try:
+            received = AckMessage.unpack(frame.payload).received
+        except ValueError:
+            return  # none of this protocol: the next one says the same again, or the time-out comes
         there = {number for number in self._flights if number < expected}
         there |= {
             expected + 1 + bit

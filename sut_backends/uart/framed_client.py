@@ -89,7 +89,7 @@ class FramedClient:
         if (
             caps.nonce != nonce
             or caps.protocol != messages.PROTOCOL
-            or not (caps.window and caps.tick_hz and caps.max_payload_b >= 16)
+            or not (caps.window and caps.slots and caps.tick_hz and caps.max_payload_b >= 16)
         ):
             raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
         self.caps = caps
