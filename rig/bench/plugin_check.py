@@ -13,6 +13,7 @@ from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import (
     Decodes,
     MonitorClass,
+    Overhears,
     Paced,
     Probes,
     Sampled,
@@ -31,7 +32,11 @@ from rig.interfaces.task import Replicated, Task
 #: Section of a bench file -> what its classes must have, the hooks they may have, and what their
 #: instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (SutClass, (Simulates, Paced, Probes, Decodes, Wires, Talks), SystemUnderTest),
+    "sut": (
+        SutClass,
+        (Simulates, Paced, Probes, Decodes, Wires, Talks, Overhears),
+        SystemUnderTest,
+    ),
     "monitor": (MonitorClass, (Simulates, Sampled, Scans, Wires), EnergyMonitor),
     "scenario": (ScenarioClass, (), Scenario),
     "task": (TaskClass, (Replicated,), Task),

@@ -19,7 +19,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import Probes
+from rig.interfaces.plugin_classes import Overhears, Probes
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.live.block import Observer
@@ -121,6 +121,7 @@ def _findings(
         for rail, monitor in monitors.items():
             if monitor.info.switches:
                 yield supply_off(_of("supply off", rail), monitor, context)
+        yield from _asked_unsupplied(resolved, monitors, context)
         for rail, monitor in monitors.items():
             monitor.power(True)
             emit(RailState(rail, True))
@@ -204,6 +205,24 @@ def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Find
     if monitor.info.sync == "start":
         return Finding(name, True, "not read: this monitor records from the first edge of SYNC on")
     return supply.off(name, read_supply(monitor, context), monitor.info)
+
+
+def _asked_unsupplied(
+    resolved: config.Config, monitors: Mapping[str, EnergyMonitor], context: BenchContext
+) -> Iterator[Finding]:
+    """Ask the device while all of its supplies are off; a simulated instrument switches no real
+    device.
+    """
+    kind = plugins.find("sut", resolved.sut.kind)
+    infos = [monitor.info for monitor in monitors.values()]
+    if not infos or not isinstance(kind, Overhears):
+        return
+    if any(info.simulated or not info.switches for info in infos):
+        return
+    # A port that does not open has a row of its own.
+    with suppress(RigError):
+        if (answer := kind.overhears(resolved.sut.settings, context)) is not None:
+            yield supply.unanswered("supply off, UART", answer)
 
 
 def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) -> Iterator[Finding]:

@@ -16,19 +16,21 @@ from rig.uncertainty.window_effects import ranges_a
 from rig.units import quantity
 
 _OTHERS = (
-    "unplug USB, debug probe and UART adapter, one after the other: each of them may feed the "
-    "device, a UART through its pins; "
+    "unplug USB, debug probe, UART adapter and SYNC, one after the other: each of them may feed "
+    "the device, a UART or SYNC through its pins (docs/MONITORS.md); "
     "then look at jumpers that join supplies"
 )
 _SIGMAS = 3.0
+#: What may flow in either direction where the supply is off: an instrument's leakage, no device.
+_OFF_A = 100e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Mean voltage, current and power of a supply.
 
-    `still_v` is up to where a voltage may be none; `powerless`: the power may be that of nothing
-    wired.
+    `still_v` and `still_a` are up to where voltage and current may be none; `powerless`: the power
+    may be that of nothing wired.
     """
 
     voltage_v: float
@@ -36,6 +38,7 @@ class Reading:
     power_w: float
     still_v: float
     powerless: bool
+    still_a: float = 0.0
 
     @classmethod
     def of(cls, trace: Trace, accuracy: Accuracy) -> Reading | None:
@@ -56,22 +59,46 @@ class Reading:
             integral.energy_j / duration_s,
             _still(accuracy.voltage, voltage_v, samples),
             powerless,
+            _still(accuracy.current, current_a, samples),
         )
 
 
 def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
-    """Judge a supply that is off: its voltage cannot be distinguished from zero."""
+    """Judge a supply that is off: its voltage cannot be distinguished from zero, and next to no
+    current flows in either direction.
+    """
     if reading is None:
         return Finding(name, True, "nothing could be read")
     said = in_words(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
         return Finding(name, False, f"{said}: another cable feeds the device", _OTHERS)
+    if (info.reads_voltage or info.switches) and abs(reading.current_a) > max(
+        reading.still_a, _OFF_A
+    ):
+        backwards = "into the instrument: another cable feeds the device"
+        forwards = "out of a supply that is off: the instrument did not switch, or another feeds it"
+        return Finding(
+            name, False, f"{said} {backwards if reading.current_a < 0 else forwards}", _OTHERS
+        )
     return Finding(
         name,
         True,
         f"{said}: no voltage of another cable"
         if info.reads_voltage
-        else f"{said}, and not measured",
+        else f"{said} (the voltage is not measured)",
+    )
+
+
+def unanswered(name: str, answer: str) -> Finding:
+    """Judge what a device answered while its supply was off: it must be silent."""
+    if not answer:
+        return Finding(name, True, "the device does not answer")
+    return Finding(
+        name,
+        False,
+        f"{answer} answers without its supply: another cable or its pins feed it, and what flows "
+        "there is not measured",
+        _OTHERS,
     )
 
 

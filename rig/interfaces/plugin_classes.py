@@ -159,6 +159,18 @@ class Talks(Protocol):
 
 
 @runtime_checkable
+class Overhears(Protocol):
+    """Optional hook of the class of a backend with a line: ask a device of which the supply is off,
+    and which must not answer.
+    """
+
+    def overhears(self, settings: Any, context: BenchContext) -> str | None:
+        """Return the name that it answered with, empty where it is silent; None where that cannot
+        be asked. Raises RigError where the port does not open.
+        """
+
+
+@runtime_checkable
 class Probes(Protocol):
     """Optional hook of a backend's class: talk to the device step by step, for `rig probe`."""
 

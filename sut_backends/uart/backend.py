@@ -25,7 +25,7 @@ from sut_backends.uart.framed_layer import FramedLayer
 from sut_backends.uart.restarting import ResumingLayer
 from sut_backends.uart.self_test import SelfTested
 from sut_backends.uart.text_client import TextClient
-from sut_backends.uart.wiring import connections, talked, words_at_power_up
+from sut_backends.uart.wiring import connections, overheard, talked, words_at_power_up
 
 
 class UartSut:
@@ -92,6 +92,17 @@ class UartSut:
     def wires(settings: PortSettings) -> Sequence[Connection]:
         """Return the wires of the UART."""
         return connections()
+
+    @staticmethod
+    def overhears(settings: PortSettings, context: BenchContext) -> str | None:
+        """Ask the device for its name; None of a simulated one, which has no supply."""
+        if settings.simulated:
+            return None
+        line = open_line(settings.port, settings, context)
+        try:
+            return overheard(line, settings)
+        finally:
+            line.close()
 
     @staticmethod
     def talk(

@@ -34,6 +34,13 @@ def connections() -> Sequence[Connection]:
     )
 
 
+def overheard(line: Line, settings: LinkSettings) -> str:
+    """Ask a device that must not answer; return its name, empty where none comes."""
+    with suppress(DeadlineError, ProtocolError):
+        return TextClient(line, settings.timeout_s).attention(2 * ATTENTION_S)
+    return ""
+
+
 def words_at_power_up(read: Callable[[float], bytes], limit_s: float = BOOT_S) -> bytes:
     """Return what a device says until it is ready, or until the time is up."""
     heard = b""
