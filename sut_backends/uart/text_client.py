@@ -239,11 +239,12 @@ class TextClient:
         self.received_b += len(block)
         self.unprintable_b += sum(byte not in _PRINTABLE for byte in block)
         *ended, self._partial = (self._partial + block).split(b"\n")
-        self._partial = self._partial[-1000:]  # a line that never ends is no line
+        # A line that never ends is no line, nor is the rest of a line end the other way round.
+        self._partial = self._partial[-1000:].lstrip(b"\r")
         return [
             text
             for piece in ended
-            if (text := piece.rstrip(b"\r").decode("ascii", "backslashreplace"))
+            if (text := piece.strip(b"\r").decode("ascii", "backslashreplace"))
         ]
 
     def _lines_within(self, duration_s: float) -> list[str]:

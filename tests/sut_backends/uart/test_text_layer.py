@@ -263,3 +263,18 @@ def test_one_spoilt_frame_command_does_not_lose_the_framed_layer() -> None:
     answers = iter([lines("e-[unknown]"), lines("m-name-dut-[x]"), lines("m-frame-[1]")])
     client, _ = client_of(lambda command: next(answers))
     assert client.frame() is True
+
+
+def test_lines_that_end_in_the_wrong_order_are_read() -> None:
+    def answers(command: str) -> bytes:
+        told = {
+            "name": b"m-name-dut-[wrong way round]\n\rm-ready\n\r",
+            "profile": b"m-profile-[ULPMark]\n\rm-model-[kws01]\n\rm-ready\n\r",
+        }
+        return told[command]
+
+    line = Script(answers)
+    client = TextClient(line, clock=line.clock)  # type: ignore[arg-type]
+    assert client.attention(1.0) == "wrong way round"
+    assert client.profile() == ("ULPMark", "kws01")
+    assert client.profile() == ("ULPMark", "kws01")
