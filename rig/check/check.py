@@ -77,9 +77,9 @@ class Check:
         return self.status == "success" and all(finding.ok for finding in self.findings)
 
 
-def check(path: Path, read: Read = fingerprint.read) -> Check:
+def check(path: Path, read: Read = fingerprint.read, is_report_new: bool = False) -> Check:
     """Check one session folder; raises DataError when it is none. `read` returns the fingerprints
-    of its traces.
+    of its traces; a report that the caller has just written is not made again.
     """
     if strange := inventory.strange(path):
         return Check(UNREAD, tuple(strange), ())
@@ -95,7 +95,7 @@ def check(path: Path, read: Read = fingerprint.read) -> Check:
             Finding(to_blame(error), False, cannot("the trials", error)),
         ]
         return Check(told.status, tuple(found), (), told.head)
-    return _Session(folder, told, context, read).checked(rails)
+    return _Session(folder, told, context, read, is_report_new).checked(rails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class _Session:
     journal: Journal
     context: results.Context
     read: Read
+    is_report_new: bool
 
     def checked(self, rails: Sequence[str]) -> Check:
         """Look at everything."""
@@ -142,7 +143,7 @@ class _Session:
             found += self._results(trials)
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
-        if all(finding.ok for finding in found):
+        if all(finding.ok for finding in found) and not self.is_report_new:
             found += self._report()
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
@@ -350,7 +351,8 @@ class _Session:
 
         stored = path.read_text(encoding="utf-8", errors="replace")
         try:
-            again = rendered(self.folder.path)
+            # Each trace was hashed by now.
+            again = rendered(self.folder.path, hashed=True)
         except Exception as error:
             yield Finding(REPORT, False, cannot("it", error))
             return

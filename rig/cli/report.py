@@ -20,7 +20,7 @@ from rig.cli.terminal import Terminal
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
     Terminal().print(escape(str(write_report(path))), soft_wrap=True)
-    changed = [finding for finding in check(path).findings if not finding.ok]
+    changed = [finding for finding in check(path, is_report_new=True).findings if not finding.ok]
     if changed:
         Terminal(stderr=True).print(
             f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig "

@@ -55,9 +55,9 @@ def write_report(folder: Path) -> Path:
     return folder / session_folder.REPORT
 
 
-def rendered(folder: Path) -> str:
+def rendered(folder: Path, hashed: bool = False) -> str:
     """Return the content of report.html: of the same session, by the same versions, always the same
-    bytes.
+    bytes. `hashed`: the caller knows already that the traces are as they were recorded.
     """
     session = SessionFolder(folder)
     session.refuse_other()
@@ -70,7 +70,7 @@ def rendered(folder: Path) -> str:
     with matplotlib.style.context(["default", STYLE]):
         pictures = _pictures(session, results)
         special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
-        plots = _plots(session, results) | special
+        plots = _plots(session, results, hashed) | special
     return _template().render(_page(session, results), plots=plots, pictures=pictures)
 
 
@@ -214,11 +214,11 @@ def _known(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _plots(session: SessionFolder, results: Results) -> dict[str, Plot]:
+def _plots(session: SessionFolder, results: Results, hashed: bool) -> dict[str, Plot]:
     phases = results.provenance.task.phases
     trials = [TrialSamples.read(session, trial, len(phases)) for trial in results.trials]
     measured = [trial for trial in trials if len(trial.latency_s)]
-    plots = _of_one_trial(session, measured, results)
+    plots = _of_one_trial(session, measured, results, hashed)
     plots |= {what: distributions(what, measured, results) for what in ("latency", "energy")}
     return plots | {"trials": dots(_split(results)[0], results)}
 
@@ -241,7 +241,7 @@ def _plot(picture: Picture, results: Results) -> Plot:
 
 
 def _of_one_trial(
-    session: SessionFolder, measured: list[TrialSamples], results: Results
+    session: SessionFolder, measured: list[TrialSamples], results: Results, hashed: bool
 ) -> dict[str, Plot]:
     """Draw what needs a trace: of the first valid trial that was attached to one, and recorded in
     one go.
@@ -262,7 +262,7 @@ def _of_one_trial(
     rail = next(iter(results.provenance.monitors))
     name = f"{rail}/{TRACE}" if rail else TRACE
     try:
-        trace = open_trace(session, chosen.trial, name)
+        trace = open_trace(session, chosen.trial, name, hashed)
         curve = (Markup(), _NO_CURVE) if rail else power(trace, chosen, results)
         return {"power": curve, "residuals": residuals(session, trace, chosen.trial, results)}
     except DataError:
