@@ -16,6 +16,7 @@ still there, and each file of a finished trial is what it was; the check finds n
 folders are kept, and named. Exit code 1 where there is one. Told beside, as no kill takes anything
 there: queries that were answered and are asked again, since a recording's last samples were not
 written; and trials that say themselves that this computer was too slow for the simulated monitor.
+Change nothing of the rig meanwhile: a resume by another revision is refused, and told as lost.
 """
 
 from __future__ import annotations
