@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Self
@@ -30,7 +31,6 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
-_PATH = "monitor.playback"
 #: What rig.importers.open says is said for `rig measure`: its options, with what they take.
 _OPTION = re.compile(
     r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?"
@@ -41,7 +41,7 @@ _REFUSED = re.compile(
     r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$"
 )
 _NO_SYNC = (
-    "signals.sync = NAME, a column or signal with the levels of the line; where a program "
+    "SIGNALS.sync = NAME, a column or signal with the levels of the line; where a program "
     "exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"
 )
@@ -82,6 +82,7 @@ class Playback:
     ) -> None:
         self._settings = settings
         self._context = context
+        self._section = context.section or "monitor.playback"
         self._scratch = scratch
         self._first = first
         self._accuracy = promised
@@ -94,15 +95,19 @@ class Playback:
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open the first recording; raises ConfigError and DataError."""
+        section = context.section or "monitor.playback"
         if not settings.path:
             raise ConfigError(
                 "no file is named",
-                path=f"{_PATH}.path",
+                path=f"{section}.path",
                 try_next='path = "trial-{n}/trace.jls"',
             )
         path = _numbered(settings, 1)
         if not path.exists():
-            hint = "path, relative to the bench file; {n} in it is the number of the trial"
+            hint = (
+                f"{section}.path, relative to the bench file; {_NUMBER} in it is the number of the "
+                "trial"
+            )
             raise DataError(
                 f"{path} cannot be read", evidence="No such file or directory", try_next=hint
             )
@@ -114,20 +119,20 @@ class Playback:
         if promised is None:
             raise ConfigError(
                 "what recorded this is not known, so its energies would have no uncertainty",
-                path=f"{_PATH}.calibration",
+                path=f"{section}.calibration",
                 evidence=f"{path} lies in no session folder",
                 try_next='calibration = "FILE.toml" with the limits from its data sheet: '
                 "docs/UNCERTAINTY.md shows one",
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
-            with _told(path):
+            with _told(path, section):
                 first = open_any(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
                     f"{path} tells power alone, and limits of current and voltage say nothing of "
                     "it",
-                    path=f"{_PATH}.signals.power",
+                    path=f"{section}.signals.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
             return cls(settings, context, scratch, first, first.promised(promised))
@@ -139,7 +144,7 @@ class Playback:
     def info(self) -> MonitorInfo:
         """Return what is known of the recording."""
         trace = self._first.trace
-        notes = [_with_keys(note) for note in self._first.notes]
+        notes = [_with_keys(note, self._section) for note in self._first.notes]
         return MonitorInfo(
             name="playback",
             kind="playback",
@@ -148,7 +153,10 @@ class Playback:
             edge_hz=trace.edge_hz,
             accuracy=self._accuracy,
             sync=self._first.sync,
-            no_sync=("; ".join(note for note in notes if note.startswith("no SYNC")), _NO_SYNC),
+            no_sync=(
+                "; ".join(note for note in notes if note.startswith("no SYNC")),
+                _NO_SYNC.replace("SIGNALS", f"{self._section}.signals"),
+            ),
             details={
                 "path": self._settings.path,
                 "recordings": "one each"
@@ -180,7 +188,7 @@ class Playback:
             return self._first
         path = _numbered(self._settings, number)
         try:
-            with _told(path):
+            with _told(path, self._section):
                 opened = open_any(
                     path, Path(self._scratch.name) / str(number), self._settings.signals
                 )
@@ -255,21 +263,23 @@ def _numbered(settings: Playback.Settings, number: int) -> Path:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _told(path: Path, section: str) -> Iterator[None]:
     """Add to an error the file it is of; name keys of the bench file in place of options."""
     try:
         yield
     except ConfigError as error:
         keys = ", ".join(
-            f"{_PATH}.signals.{key}".removesuffix(".") for key in error.path.split(", ")
+            f"{section}.signals.{key}".removesuffix(".") for key in error.path.split(", ")
         )
         cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
         raise ConfigError(
-            cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next)
+            cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next, section)
         ) from error
     except DataError as error:
         raise DataError(
-            _of(path, error.cause), evidence=error.evidence, try_next=_with_keys(error.try_next)
+            _of(path, error.cause),
+            evidence=error.evidence,
+            try_next=_with_keys(error.try_next, section),
         ) from error
 
 
@@ -277,16 +287,17 @@ def _of(path: Path, cause: str) -> str:
     return cause if cause.startswith((str(path), path.name)) else f"{path}: {cause}"
 
 
-def _with_keys(text: str) -> str:
-    return _OPTION.sub(_key, _REFUSED.sub("", text))
+def _with_keys(text: str, section: str) -> str:
+    """Return a text that names the keys of this bench file where it named options."""
+    return _OPTION.sub(partial(_key, section), _REFUSED.sub("", text))
 
 
-def _key(option: re.Match[str]) -> str:
+def _key(section: str, option: re.Match[str]) -> str:
     name = option[1]
     value = (option[2] or "").strip("'")
     if name not in _NUMBERS:
         value = value and f'"{value}"'
-    key = f"signals.{_NUMBERS.get(name, name)}"
+    key = f"{section}.signals.{_NUMBERS.get(name, name)}"
     return f"{key} = {value}" if value else key
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -23,6 +24,8 @@ def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMoni
     driver does.
     """
     kind = plugins.find("monitor", choice.kind)
+    section = f"rail.{rail}.{choice.kind}" if rail else f"monitor.{choice.kind}"
+    context = replace(context, section=section)
     if not rail:
         monitor: EnergyMonitor = kind.open(choice.settings, context)
         return monitor

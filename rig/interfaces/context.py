@@ -70,6 +70,8 @@ class BenchContext:
     of SDKs, simulators and GPUs run. `phases` are the task's. `sample` is a payload that the device
     must accept, for a probe. `monitored`: there is an energy monitor, which needs a SYNC line.
     `stop` is looked at by everything that waits. `state` is what changes while the bench is open.
+    `section` is where a monitor's settings stand in the bench file, such as rail.core.playback, for
+    what a driver tells a person to set.
     """
 
     folder: Path = field(default_factory=Path)
@@ -83,6 +85,7 @@ class BenchContext:
     phases: tuple[str, ...] = ("preprocess", "infer")
     sample: bytes = b""
     monitored: bool = True
+    section: str = ""
     stop: Stop = field(default_factory=Stop)
     state: BenchState = field(default_factory=BenchState)
 

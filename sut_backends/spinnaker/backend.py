@@ -39,7 +39,9 @@ class SpinnakerSut(WorkerSut):
 
         machine: Annotated[str, doc("Address of the machine or board; there is no default.")] = ""
         generation: Annotated[
-            Literal[1, 2], doc("1: sPyNNaker; 2: py-spinnaker2, which you install by hand.")
+            Literal[1, 2],
+            Unit("number"),
+            doc("1: sPyNNaker; 2: py-spinnaker2, which you install by hand."),
         ] = 1
         input_spikes_max: Annotated[
             Count, Ge(1), doc("Sources for each channel: the most spikes that it fires in a step.")

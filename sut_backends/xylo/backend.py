@@ -20,7 +20,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.network import graph
-from rig.settings.declare import Number, Or, PathText
+from rig.settings.declare import Count, Number, Or, PathText
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
@@ -37,7 +37,7 @@ _NONE = "none"
 class SimulatedBoard:
     """Settings of the simulated board: how many, their times, their faults."""
 
-    boards: Annotated[int, Ge(0), doc("Boards that are attached.")] = 1
+    boards: Annotated[Count, Ge(0), doc("Boards that are attached.")] = 1
     step_s: Annotated[
         float, Interval(gt=0, le=1), Unit("s"), doc("Time that a step of a network takes.")
     ] = 400e-6

@@ -52,10 +52,7 @@ class NetworkTask:
         ] = ""
         labels: Annotated[
             PathText,
-            doc(
-                "The right output of each sample: .npy, or a number a line; empty: what the "
-                "network decides in floating point."
-            ),
+            doc("Right outputs: .npy, or a number a line; empty: the network's in floating point."),
         ] = ""
         source: Annotated[
             str, doc('Where the samples come from; "generated ..." where nobody recorded them.')
