@@ -22,7 +22,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PACKAGES = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 IGNORED = (
-    *(".git", ".venv", "build", "build-*", "dist", "sessions", "__pycache__", "*.egg-info"),
+    *(".git", ".venv", "build", "build-*", "dist", "__pycache__", "*.egg-info"),
     *(".*_cache", ".hypothesis"),
 )
 #: What the notebook is executed by, in the environment of the wheel.
@@ -43,6 +43,12 @@ def done(*command: str | Path, cwd: Path) -> str:
     return ended.stdout
 
 
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """Return what is no part of the sources; `sessions` at the root alone holds results."""
+    found = shutil.ignore_patterns(*IGNORED)(folder, names)
+    return {*found, "sessions"} if Path(folder) == ROOT else set(found)
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked where there is nothing else."""
@@ -50,7 +56,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "setuptools", minversion="77", reason="needs setuptools 77 (pip install setuptools)"
     )
     folder = tmp_path_factory.mktemp("sdist")
-    shutil.copytree(ROOT, folder / "tree", ignore=shutil.ignore_patterns(*IGNORED), symlinks=True)
+    shutil.copytree(ROOT, folder / "tree", ignore=_ignored, symlinks=True)
     build = (sys.executable, "-m", "build", "--no-isolation")
     done(*build, "--sdist", "--outdir", folder, folder / "tree", cwd=folder)
     shutil.rmtree(folder / "tree")

@@ -101,13 +101,16 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     screen = window.screen_named("run")
     assert isinstance(screen, RunScreen)
     fed = threading.Event()
+    pace = threading.Event()
 
     def work(flight: Flight) -> Callable[[], None]:
         def run() -> None:
             begin(flight)
             for number in range(STEPS):
                 step(flight, number)
-                if number % 1000 == 0:
+                if number % 500 == 0:
+                    # No link brings more than so many queries a second: 100 000.
+                    pace.wait(0.005)
                     handled.append(screen.live.view.frames_painted)
             fed.set()
 
@@ -123,5 +126,5 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     assert screen.live.tiles.value("right") == f"100.0% of {STEPS}"
     assert screen.live.console.lines.blockCount() <= 1000
     # Painted again and again while they came, and the bridge held nothing back.
-    assert len(set(handled)) > 3
+    assert len(set(handled)) > 10
     qtbot.waitUntil(lambda: not window.shell.bridge._items, timeout=10_000)

@@ -14,6 +14,8 @@ from typing import Any
 
 from rig.interfaces.cpu_program import Routine
 
+WAITS = "import time; time.sleep(600)"  # longer than anybody waits
+
 
 def echo() -> Routine:
     """Answer with the first 8 bytes, and say where it runs."""
@@ -33,9 +35,7 @@ def noisy() -> Routine:
     os.write(1, b"not one either\n")
     (Path.home() / ".sdkrc").write_text("first use")
     # In a session of its own, as a daemon is: its group tells nothing.
-    left = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
-    )
+    left = subprocess.Popen([sys.executable, "-c", WAITS], start_new_session=True)
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", ".", "six"]
     asked = subprocess.run(pip, capture_output=True, text=True, check=False)
     about = {"left": left.pid, "pip": asked.returncode}
@@ -44,7 +44,7 @@ def noisy() -> Routine:
 
 def hanging(note: str) -> Routine:
     """Start a process that waits, note its number, and hang as it does."""
-    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    left = subprocess.Popen([sys.executable, "-c", WAITS])
     Path(note).write_text(str(left.pid))
     time.sleep(600)  # longer than anybody waits
     raise AssertionError
@@ -53,7 +53,7 @@ def hanging(note: str) -> Routine:
 def forked() -> Routine:
     """Fork a process that waits, as SDKs on multiprocessing do: it holds this one's pipes too."""
     if not (left := os.fork()):
-        time.sleep(600)
+        time.sleep(600)  # longer than anybody waits
         os._exit(0)
     return Routine(bytes, (lambda block: block[:8],), bytes, about={"left": left})
 

@@ -121,7 +121,8 @@ def test_nothing_is_left_where_the_rig_is_killed(tmp_path: Path) -> None:
     code = (
         "from tests.sut_backends.workers.test_process import program, Place, Worker; import time; "
         "worker = Worker(program('noisy'), Place(isolated=True)); "
-        "print(worker.pid, worker.about['details']['left'], flush=True); time.sleep(600)"
+        "print(worker.pid, worker.about['details']['left'], flush=True); "
+        "time.sleep(600)"  # longer than anybody waits
     )
     rig = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert rig.stdout is not None

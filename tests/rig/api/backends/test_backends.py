@@ -279,8 +279,8 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
     # The same samples as those that the harness ran, in the same rule.
     assert found.complexity is not None
     assert found.complexity.effective_acs == 1409.5
-    # Nobody said what it draws.
-    assert forms.origin_of(row, "J") == "-"
+    # The task's example bench says what the processor draws.
+    assert forms.origin_of(row, "J") == "simulated"
 
 
 def test_the_example_s_variants_are_benches() -> None:
