@@ -87,6 +87,7 @@ def test_a_search_that_may_end_at_its_target_has_a_limit_and_no_expectation(
 
 
 @pytest.mark.posix
+@pytest.mark.paced  # bytes follow from how long it took
 def test_a_posix_session_takes_the_room_that_was_estimated_with_the_latency_that_it_has(
     tmp_path: Path,
 ) -> None:
