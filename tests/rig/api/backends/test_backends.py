@@ -32,6 +32,7 @@ from rig.store.events import Event, TrialFinished
 from scenarios.tasks.asc.integer import spike_counts
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import AscTask
+from tests.builds import built
 from tests.commands import rig
 from tests.conftest import ROOT
 
@@ -71,6 +72,7 @@ class Done:
 @pytest.fixture(scope="session")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """The model on three backends; the second of the bench file runs it in floating point."""
+    built("posix")
     folder = tmp_path_factory.mktemp("backends")
     (folder / "compare.toml").write_text(BENCH)
     words = ("compare", MODEL, "--suts", "virtual,posix,cpu-nir,uart", "--bench", "compare.toml",
