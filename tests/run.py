@@ -111,16 +111,19 @@ def _paced_fail(jobs: str, environment: dict[str, str], traced: dict[str, str]) 
     together = 0 if jobs == "0" else min(2, os.cpu_count() or 1)
     _say(f"now those that keep the pace of a clock, {max(together, 1)} at a time")
     beside = ("-n", str(together), "--dist", "loadfile")
+    # Counting branches takes so much of the processors that it would cost the others their pace.
+    counted = traced != environment
+    before = bool(together and counted) and _marked_fail(traced, "computes", *beside)
     with ThreadPoolExecutor(1) as background:
         computing = (
             background.submit(_marked_fail, traced, "computes", *beside, gives_way=True)
-            if together
+            if together and not counted
             else None
         )
         failed = _marked_fail(environment, "paced", *beside)
         failed |= computing is not None and computing.result()
     _say("now those beside which nothing may run")
-    return _marked_fail(environment, "alone") or failed
+    return _marked_fail(environment, "alone") or failed or before
 
 
 def _marked_fail(
