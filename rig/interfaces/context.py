@@ -67,11 +67,11 @@ class BenchContext:
     `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by
     name, where it has any: what a CPU runs. `network` is the task's, where it is one: what backends
-    of SDKs, simulators and GPUs run. `phases` are the task's. `sample` is a payload that the device
-    must accept, for a probe. `monitored`: there is an energy monitor, which needs a SYNC line.
-    `stop` is looked at by everything that waits. `state` is what changes while the bench is open.
-    `section` is where a monitor's settings stand in the bench file, such as rail.core.playback, for
-    what a driver tells a person to set.
+    of SDKs, simulators and GPUs run, and a CPU in floating point. `phases` are the task's. `sample`
+    is a payload that the device must accept, for a probe. `monitored`: there is an energy monitor,
+    which needs a SYNC line. `stop` is looked at by everything that waits. `state` is what changes
+    while the bench is open. `section` is where a monitor's settings stand in the bench file, such
+    as rail.core.playback, for what a driver tells a person to set.
     """
 
     folder: Path = field(default_factory=Path)

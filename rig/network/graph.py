@@ -208,3 +208,16 @@ def _dt_s(graph: Any) -> float | None:
 def neurons(found: Network) -> list[Place]:
     """Return the places of neurons: nodes with a state that decays, integrates or spikes."""
     return [place for place in found.places if isinstance(place.node, NEURONS)]
+
+
+def membrane_of(found: Network, name: str) -> str:
+    """Return the population that alone feeds an output, through nodes that change nothing; ""
+    where there is none.
+    """
+    place = found.place(name)
+    while not isinstance(place.node, NEURONS):
+        passes = isinstance(place.node, nir.Input | nir.Output | nir.Flatten)
+        if not passes or len(place.sources) != 1 or place.late_sources:
+            return ""
+        place = found.place(place.sources[0])
+    return place.name

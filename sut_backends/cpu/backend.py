@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This computer's processor as a system under test: the conventional baseline, a task's own program
-in a process of its own.
+"""This computer's processor as a system under test: the conventional baseline, a task's own
+program, or its network in floating point, in a process of its own.
 
 There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the processor's energy
 counters are read as well.
@@ -20,6 +20,7 @@ from annotated_types import doc
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
+from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.pace import Pace
 from rig.settings.declare import PathText
@@ -28,19 +29,25 @@ from sut_backends.workers.environments import interpreter_at
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.search import THRESHOLDS_MAX
+from sut_backends.workers.network_sut import ROUTINE
 from sut_backends.workers.process import Place, Worker
 from sut_backends.workers.settings import Core, HoldTime, SlotCount, StartLimit, Threads
 from sut_backends.workers.sut import WorkerSut
 
+#: The program that is a task's network.
+NETWORK = "nir"
+
 
 class CpuSut(WorkerSut):
-    """A task's program on this computer's processor."""
+    """A task's program or network on this computer's processor."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
         """The program, where it runs, and what a simulated monitor sees of it."""
 
-        program: Annotated[str, doc("Which of the task's programs; empty: its first.")] = ""
+        program: Annotated[
+            str, doc('Which of the task\'s programs, or "nir"; empty: its first.')
+        ] = ""
         core: Core = -1
         threads: Threads = 1
         slots: SlotCount = 64
@@ -69,19 +76,20 @@ class CpuSut(WorkerSut):
         exist.
         """
         _refuse_core(settings)
-        name = settings.program or next(iter(context.programs), "")
-        if name not in context.programs:
+        offered = _offered(context)
+        name = settings.program or next(iter(offered), "")
+        if name not in offered:
             raise ConfigError(
                 f"this task has no program {name!r} for a CPU"
                 if name
                 else "this task has no program for a CPU",
                 path="sut.cpu.program",
-                try_next=f"one of {', '.join(context.programs)}"
-                if context.programs
+                try_next=f"one of {', '.join(offered)}"
+                if offered
                 else "another task, or another SUT",
             )
         context.state.program = name
-        program = context.programs[name]
+        program = offered[name]
         place = Place(
             interpreter=interpreter_at(settings.interpreter, context),
             core=settings.core,
@@ -91,6 +99,32 @@ class CpuSut(WorkerSut):
         worker = Worker(program, place)
         wire = ImaginedWire(context.world, settings.power_w, settings.sync_hold_us * 1000)
         return cls(_info(settings, name, program, worker), worker, wire)
+
+
+def network_program(workload: NetworkWorkload) -> Program:
+    """Return a task's network in floating point, between what the task does before and behind it,
+    as a program.
+    """
+    job = {
+        "nir": str(workload.path.resolve()),
+        "settings": {"rule": workload.rule, "dt_s": workload.dt_s},
+    }
+    arguments = {
+        "runner": "sut_backends.cpu.interpreter",
+        "job": job,
+        "codec": workload.codec,
+        "codec_arguments": dict(workload.arguments),
+        "trains": workload.trains,
+    }
+    return Program(ROUTINE, workload.task, workload.model, arguments)
+
+
+def _offered(context: BenchContext) -> dict[str, Program]:
+    """Return the task's programs by name, and behind them its network where it has one."""
+    offered = dict(context.programs)
+    if context.network is not None:
+        offered.setdefault(NETWORK, network_program(context.network))
+    return offered
 
 
 def _info(settings: CpuSut.Settings, name: str, program: Program, worker: Worker) -> SutInfo:

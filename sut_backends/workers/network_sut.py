@@ -29,7 +29,7 @@ from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.process import Place, Worker
 from sut_backends.workers.sut import WorkerSut
 
-_ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
+ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _started(
             "codec_arguments": dict(workload.arguments),
             "trains": workload.trains,
         }
-        program = Program(_ROUTINE, workload.task, workload.model, arguments)
+        program = Program(ROUTINE, workload.task, workload.model, arguments)
         packages = tuple(name.split(".")[0] for name in (runner.module, workload.codec))
         try:
             return Worker(program, dataclasses.replace(place, packages=packages))

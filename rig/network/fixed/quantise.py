@@ -30,7 +30,7 @@ from rig.network.fixed.form import (
 )
 from rig.network.fixed.population import population
 from rig.network.fixed.weights import weighted, window
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, Place, membrane_of
 from rig.network.plain import by_name
 from rig.network.shapes import NEURONS, SPIKING, pair
 
@@ -215,16 +215,3 @@ def _with_edges(place: Place, made: Mapping[str, FixedNode]) -> FixedNode:
         edges.append(Edge(name, late, int(numbers[0]), shift))
     fields = {name: getattr(node, name) for name in FixedNode.__dataclass_fields__}
     return FixedNode(**{**fields, "edges": tuple(edges)})
-
-
-def membrane_of(network: Network, name: str) -> str:
-    """Return the population that alone feeds an output, through nodes that change nothing; ""
-    where there is none.
-    """
-    place = network.place(name)
-    while not isinstance(place.node, NEURONS):
-        passes = isinstance(place.node, nir.Input | nir.Output | nir.Flatten)
-        if not passes or len(place.sources) != 1 or place.late_sources:
-            return ""
-        place = network.place(place.sources[0])
-    return place.name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as programs for this computer's processor: the integer model, which answers as a device
-does, and the network in floating point.
+"""The task as what backends run in a process of its own: the integer model, which answers as a
+device does, as a program for this computer's processor, and the network.
 """
 
 from __future__ import annotations
@@ -8,18 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rig.interfaces.cpu_program import Program, Routine
 from rig.interfaces.network_task import NetworkWorkload
-from rig.network import conventions, graph, interpreter
-from rig.network.checks import require_sound
 from rig.network.fixed.file import from_text, to_text
 from rig.network.fixed.form import FixedNetwork, identity
 from rig.network.fixed.interpreter import run
 from rig.network.fixed.make import rule_of
-from rig.network.fixed.quantise import membrane_of
-from scenarios.tasks.network.codec import answer, open_codec, whole_numbers
+from scenarios.tasks.network.codec import answer, whole_numbers
 
 NAME = "network"
 
@@ -51,23 +46,10 @@ def workload(path: Path, fixed: FixedNetwork) -> NetworkWorkload:
     )
 
 
-def programs(path: Path, fixed: FixedNetwork) -> dict[str, Program]:
-    """Return the programs of a network: its integer arithmetic, and its NIR graph in floating
-    point.
-    """
+def programs(fixed: FixedNetwork) -> dict[str, Program]:
+    """Return the programs of a network: its integer arithmetic."""
     text = to_text(fixed)
-    model = identity(text)
-    here = __name__
-    about = {
-        "path": str(path),
-        "rule": rule_of(fixed),
-        "dt_s": fixed.dt_s,
-        "coding": codec_arguments(fixed),
-    }
-    return {
-        "integer": Program(f"{here}:integer", NAME, model, {"text": text}),
-        "nir": Program(f"{here}:interpreted", NAME, model, about),
-    }
+    return {"integer": Program(f"{__name__}:integer", NAME, identity(text), {"text": text})}
 
 
 def integer(text: str) -> Routine:
@@ -83,21 +65,3 @@ def integer(text: str) -> Routine:
         phases=(infer,),
         output=lambda found: answer(found[0][0], found[1][0]),
     )
-
-
-def interpreted(path: str, rule: str, dt_s: float, coding: dict[str, Any]) -> Routine:
-    """Return the NIR graph's network in floating point, in the reference interpreter."""
-    read = graph.read(Path(path))
-    require_sound(read, dt_s)
-    network = graph.network(read)
-    codec = open_codec(**coding)
-    how = conventions.PRESETS[rule]
-    output = network.outputs[0]
-
-    def infer(inputs: Any) -> Any:
-        done = interpreter.run(network, inputs[None], dt_s, how)
-        values = done.values[output][0]
-        source = membrane_of(network, output)
-        return values, np.asarray(done.membranes[source][0] if source else values[-1])
-
-    return Routine(load=codec.load, phases=(infer,), output=lambda found: codec.output(*found))

@@ -111,7 +111,7 @@ class NetworkTask:
             else data.own_labels(self._model, self._fixed, values)
         )
         self._right = data.require_labels(labels, len(real), self._fixed.answers)[:count]
-        self.programs = programs(self._model.resolve(), self._fixed)
+        self.programs = programs(self._fixed)
         self.network = workload(self._model.resolve(), self._fixed)
         self._routine = integer(to_text(self._fixed))
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A task's network as a routine: the task's codec around a backend's runner.
 
-A runner is a file of a backend, which imports its SDK inside its functions and nothing of the rig:
+A runner is a file of a backend, which imports its SDK inside its functions and nothing of the rig,
+but for [sut.cpu], whose interpreter is the rig's:
 
     def open_network(job): ...  # job: nir, plain (paths), settings; returns a runner
     runner.about  # versions, how the network was mapped; JSON-able

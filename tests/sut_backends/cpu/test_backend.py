@@ -26,6 +26,9 @@ from rig.interfaces.cpu_program import Program
 from rig.model.completion import BATCH, END, REACHED
 from rig.model.steps import Idle, Load, Query, Solve, Sync
 from rig.settings.check import checked
+from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.programs import network
+from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.cpu.backend import CpuSut
 from tests.sut_backends.uart.public_programs import program
 
@@ -275,3 +278,16 @@ def test_a_program_that_is_not_there_says_why(context: BenchContext) -> None:
     with pytest.raises(BenchError, match="does not start") as caught:
         CpuSut.open(CpuSut.Settings(), context)
     assert "gone" in caught.value.evidence
+
+
+def test_a_tasks_network_is_the_program_nir_of_a_task_without_programs(
+    context: BenchContext,
+) -> None:
+    networked = replace(context, network=network(SHIPPED_MODEL, read_model(SHIPPED_MODEL)))
+    with closing(CpuSut.open(CpuSut.Settings(), networked)) as sut:
+        assert (sut.info.details["program"], sut.info.task) == ("nir", "asc")
+        sut.do(Load(0), [bytes(16_000)])
+        assert [mark.phase for mark in sut.do(Query((0,))).marks] == [1, 2, END]
+    with pytest.raises(ConfigError) as caught:
+        CpuSut.open(CpuSut.Settings("integer"), networked)
+    assert caught.value.try_next == "one of nir"

@@ -21,8 +21,10 @@ from rig.network import graph
 from rig.network.fixed import file
 from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.network.codec import open_codec
-from scenarios.tasks.network.programs import integer, interpreted
+from scenarios.tasks.network.programs import integer
 from scenarios.tasks.network.task import EXAMPLE, NetworkTask
+from sut_backends.cpu.backend import network_program
+from sut_backends.workers.inside.network_routine import open_routine
 from tests.boards import BOARDS, image
 from tests.builds import FIRMWARE
 from tests.checking import check
@@ -72,7 +74,7 @@ def test_programs_of_a_network_agree_but_for_rounding(networks: Path, name: str)
     task = opened(networks, name, samples=6)
     routines = {
         "integer": integer(**task.programs["integer"].arguments),
-        "nir": interpreted(**task.programs["nir"].arguments),
+        "nir": open_routine(**network_program(task.network).arguments),
     }
     right = dict.fromkeys(routines, 0)
     for index, due in enumerate(outputs(task)):
