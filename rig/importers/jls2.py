@@ -196,7 +196,8 @@ def _scan(
             held = reader.fsr(
                 chosen.voltage.signal_id, begin - int(chosen.voltage.sample_id_offset), end - begin
             )
-            voltage = held[np.arange(at, at + count, dtype=np.int64) // times - begin]
+            skipped = at - begin * times
+            voltage = np.repeat(held, times)[skipped : skipped + count] if times > 1 else held
         current = without_no_readings(current)
         voltage = without_no_readings(voltage)
         for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
