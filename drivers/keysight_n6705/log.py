@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -21,18 +20,15 @@ from numpy.typing import NDArray
 from drivers.keysight_n6705.io_manager import IoManager
 from drivers.keysight_n6705.link import CommandRefused, ScpiLink
 from drivers.keysight_n6705.log_plan import LogClock, LogPlan
-from drivers.keysight_n6705.log_rows import blinded, runs
+from drivers.keysight_n6705.log_rows import write_rows
 from drivers.keysight_n6705.loss_by_clock import RecordLag
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
 from rig.stop import pause
-from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
 #: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and
 #: N6705 user's guides, External Data Logging). No error of its queue is documented for that.
 FIFO_S = 20.0
-_BEYOND = "beyond the measuring range"
-_NOTHING = "the instrument gave no number"
 #: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
@@ -312,27 +308,9 @@ class LogRecording:
         taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
         self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
         first = self._writer.samples
-        beyond = {channel: blinded(rows) for channel, rows in taken.items()}
         rows = taken[plan.channel]
-        too_large = beyond[plan.channel]
-        if plan.sync_channel is not None:
-            sync_v = taken[plan.sync_channel][:, 0]
-            self._writer.sync_voltage(sync_v)
-            # Of current and voltage the writer notes it.
-            unseen = np.isnan(sync_v) & ~np.isnan(rows).any(axis=1)
-            for which, cause in (
-                (beyond[plan.sync_channel], _BEYOND),
-                (~beyond[plan.sync_channel], _NOTHING),
-            ):
-                for run in runs(unseen & which):
-                    self._writer.gap(
-                        Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel")
-                    )
-        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(too_large)) + 1), count]):
-            part = rows[start:stop]
-            self._writer.analog(
-                part[:, 0], part[:, 1], unreadable=_BEYOND if too_large[start] else _NOTHING
-            )
+        sync_v = None if plan.sync_channel is None else taken[plan.sync_channel][:, 0]
+        write_rows(self._writer, rows, sync_v)
         if plan.supply is not None:
             # An output takes its time to rise; a log that waits for an edge begins long after.
             settled = 0 if plan.stamped else round(plan.start_s / plan.period_s) - first

@@ -13,28 +13,26 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self, TypeAlias
 
-from annotated_types import Gt, Interval, Len, Unit, doc
 from serial.tools import list_ports
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
+from drivers.st_lpm01a.settings import Lpm01aSettings, configuration, require
 from drivers.st_lpm01a.shell import TRY, ShellClient
-from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.supply import LpmSupply
 from drivers.st_lpm01a.wires import wires
-from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
+from rig.errors import BenchError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
-from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.stop import pause
 from rig.uncertainty import accuracy
@@ -43,30 +41,6 @@ from rig.uncertainty.accuracy import Accuracy, Range
 SIMULATOR = "simulator"
 VENDOR = 0x0483
 PRODUCT = 0x5740
-#: UM2269 table 13.
-RATES_HZ = (
-    1,
-    2,
-    5,
-    10,
-    20,
-    50,
-    100,
-    200,
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-)
-#: UM2269 table 2, at 3 686 400 baud: faster ones end after 1 s or less.
-_FASTEST_HZ = {"ascii_dec": 5_000, "bin_hexa": 100_000}
-#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1
-#: kHz.
-_FASTEST_ENERGY_HZ = 1_000
 _PWR_SINCE = (1, 0, 2)
 _EVENTS_SINCE = (1, 0, 6)
 #: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a number of
@@ -81,43 +55,7 @@ class StLpm01a:
     its input D7.
     """
 
-    @dataclass(frozen=True, slots=True)
-    class Settings:
-        """Settings: the port, the supply, and the sampling."""
-
-        port: Annotated[
-            str, Len(1), doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.')
-        ]
-        baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 3_686_400
-        format: Annotated[
-            Literal["ascii_dec", "bin_hexa"],
-            doc("Form of the samples; ascii_dec goes up to 5000 samples a second."),
-        ] = "ascii_dec"
-        output: Annotated[
-            Literal["current", "energy"],
-            doc("What is measured; energy needs ascii_dec and up to 1000 samples a second."),
-        ] = "current"
-        sample_hz: Annotated[int, Unit("Hz"), doc("Sampling rate, one that the board offers.")] = (
-            5_000
-        )
-        supply_v: Annotated[
-            float, Interval(ge=1.8, le=3.3), Unit("V"), doc("Voltage of the supply.")
-        ] = 3.3
-        events: Annotated[
-            bool, doc("Tell of edges at D7, which needs ascii_dec and firmware 1.0.6.")
-        ] = True
-        start_s: Annotated[
-            float,
-            Interval(gt=0, le=60),
-            Unit("s"),
-            doc("How long it records before anything else happens."),
-        ] = 0.01
-        calibration: Annotated[
-            PathText, doc("File of limits of error, in place of those of the data sheet.")
-        ] = ""
-        simulator: Annotated[Lpm01aSimulatorSettings, doc("The simulated board.")] = field(
-            default_factory=Lpm01aSimulatorSettings
-        )
+    Settings: TypeAlias = Lpm01aSettings
 
     def __init__(
         self,
@@ -158,7 +96,7 @@ class StLpm01a:
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""
-        _require(settings)
+        require(settings)
         simulator = (
             Lpm01aSimulator(settings.simulator, context) if settings.port == SIMULATOR else None
         )
@@ -209,8 +147,8 @@ class StLpm01a:
             edge_hz=s.sample_hz / 2,
             accuracy=self._accuracy,
             serial=self._serial,
-            sync="stamps" if _sees_events(s) else "none",
-            min_pulse_s=1e-6 if _sees_events(s) else 0.0,
+            sync="stamps" if s.sees_events else "none",
+            min_pulse_s=1e-6 if s.sees_events else 0.0,
             details=dict(self._details),
         )
 
@@ -302,7 +240,7 @@ class StLpm01a:
         self._identify()
         # Telling an error clears it: what happened to an earlier run is no fault of this one.
         self._details["status_at_open"] = shell.command("status")
-        for command in _configuration(settings):
+        for command in configuration(settings):
             shell.command(command)
         shell.command(f"volt {round(settings.supply_v * 1000)}m", _CALIBRATION_S)
         self._details["volt_get_v"] = round(self._read_back(), 4)
@@ -326,7 +264,7 @@ class StLpm01a:
                 "the PowerShield reports no firmware version", evidence=repr(said), try_next=TRY
             )
         self._details["firmware"] = version[0]
-        needed = _EVENTS_SINCE if _sees_events(self._settings) else _PWR_SINCE
+        needed = _EVENTS_SINCE if self._settings.sees_events else _PWR_SINCE
         if tuple(int(part) for part in version.groups()) < needed:
             what = "events at D7 (eventsrc)" if needed == _EVENTS_SINCE else "the command pwr"
             raise BenchError(
@@ -370,52 +308,6 @@ class StLpm01a:
             raise
         except BenchError as refusal:
             self._details["acqmode"] = refusal.evidence
-
-
-def _require(settings: StLpm01a.Settings) -> None:
-    fastest_hz = _FASTEST_HZ[settings.format]
-    energy_ok = settings.output == "current" or (
-        settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ
-    )
-    for name, ok, rule in (
-        ("sample_hz", settings.sample_hz in RATES_HZ, f"one of {', '.join(map(str, RATES_HZ))}"),
-        (
-            "sample_hz",
-            settings.sample_hz <= fastest_hz,
-            f"{fastest_hz} or less in format {settings.format}: faster ends after 1 s",
-        ),
-        (
-            "output",
-            energy_ok,
-            f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less",
-        ),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)!r}", path=f"monitor.st_lpm01a.{name}", try_next=rule
-            )
-
-
-def _sees_events(settings: StLpm01a.Settings) -> bool:
-    # How an event looks in bin_hexa is not documented.
-    return settings.events and settings.format == "ascii_dec"
-
-
-def _configuration(settings: StLpm01a.Settings) -> Iterator[str]:
-    """Yield the commands that set up an acquisition without end, started by software."""
-    hz = settings.sample_hz
-    yield "acqtime inf"
-    yield "trigsrc sw"
-    yield "trigdelay 0"
-    # The supply is ours alone: else the end of an acquisition would switch it.
-    yield "pwrend on"
-    if _sees_events(settings):
-        yield "eventsrc d7 fal"
-    yield f"output {settings.output}"
-    if settings.output == "current":
-        yield "funcmode optim"
-    yield f"format {settings.format}"
-    yield f"freq {hz // 1000}k" if hz >= 1000 else f"freq {hz}"
 
 
 def _promised(settings: StLpm01a.Settings) -> Accuracy:

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import math
-import time
 import zlib
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from rig.errors import (
     DeadlineError,
     DeviceRestarted,
     LocalProtocolError,
     RemoteProtocolError,
-    SutError,
 )
 from sut_backends.shim import messages
 from sut_backends.shim.burst import Burst
@@ -29,14 +27,12 @@ from sut_backends.shim.messages import (
 )
 from sut_backends.shim.request import Silence
 from sut_backends.uart.exchange import Exchange
+from sut_backends.uart.line_rate import Switch, switch_baud
 
 _WINDOW_REQUEST_B = 64  # RUN, IDLE or SYNC and its ACK on the line
 #: A guard that a GO ends. It passes when that GO is lost; half is for a host that stood still.
 _GUARD_WITH_GO_S = 0.25
 _PINGS = 4  # enough for the deviation of the round trip to settle
-_BAUD_ATTEMPTS = 2  # a lost STATUS costs one
-_BAUD_PINGS = 5
-_BAUD_BACK_S = 0.6
 _STEP_MIN_B = 32  # of content in DATA; below this the frame itself is most of what can be lost
 _LEAVE_REPEATS = 4  # nothing is lost when it fails: the next host's `name%` does the same
 _REMEMBER_REPEATS = 3
@@ -47,13 +43,6 @@ _Reply = TypeVar("_Reply", covariant=True)
 
 class _Readable(Protocol[_Reply]):
     def unpack(self, payload: bytes) -> _Reply: ...
-
-
-class Switch(NamedTuple):
-    """Result of a change of the line rate: the rate in use, and why not the one asked for."""
-
-    baud: int
-    refusal: str = ""
 
 
 class FramedClient:
@@ -267,19 +256,10 @@ class FramedClient:
         self._exchange.link.timeouts.busy_s = busy_s
 
     def switch_baud(self, baud: int) -> Switch:
-        """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one
-        does not work.
-        """
+        """Change the line rate; stay at the old one where the new one does not work."""
         if not self.caps.flags & Flag.BAUD:
             return Switch(self._exchange.line.baud, "the DUT cannot change its line rate")
-        for _ in range(_BAUD_ATTEMPTS):
-            try:
-                self._exchange.ask(MessageKind.BAUD, messages.BaudMessage(baud).pack())
-            except SutError as error:
-                return Switch(self._exchange.line.baud, f"{error.cause} ({error.evidence})")
-            if self._moved(baud):
-                return Switch(baud)
-        return Switch(self._exchange.line.baud, f"no answer at {baud} baud")
+        return switch_baud(self._exchange, baud)
 
     def remembered(self) -> bool | None:
         """Ask whether the DUT still knows this session; None where it does not answer.
@@ -365,40 +345,6 @@ class FramedClient:
                 evidence=took,
                 try_next="a longer limit_s, or a smaller repeat",
             )
-
-    def _moved(self, baud: int) -> bool:
-        old = self._exchange.line.baud
-        status_s = time.monotonic()
-        self._set_baud(baud)
-        if self._answers():
-            return True
-        self._set_baud(old)
-        time.sleep(max(status_s + _BAUD_BACK_S - time.monotonic(), 0.0))
-        if self._answers():
-            return False
-        where = f"neither at {baud} nor at {old} baud on {self._exchange.line.name}"
-        waited_s = time.monotonic() - status_s
-        raise DeadlineError(
-            "answer after the change of the line rate",
-            waited_s,
-            evidence=where,
-            try_next="reset the DUT",
-        )
-
-    def _set_baud(self, baud: int) -> None:
-        self._exchange.line.set_baud(baud)
-        self._exchange.link.timeouts.baud = baud
-
-    def _answers(self) -> bool:
-        try:
-            self._exchange.ask(
-                MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_BAUD_PINGS
-            )
-        except (DeadlineError, RemoteProtocolError):
-            # the DUT may never have seen this number: the next PING carries it again
-            self._exchange.link.rewind()
-            return False
-        return True
 
 
 def _load(slot: int, content: bytes, step_b: int) -> list[tuple[MessageKind, bytes]]:
