@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 4 ? 2 * $(PROCESSORS) : 8)))
 
-.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz
+.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -44,6 +44,14 @@ firmware: setup
 
 fuzz:
 	$(MAKE) -C firmware fuzz
+
+# The Joulescope's tests with the other pair of Python and host library: 3.12 or newer, which the
+# maker's newest wants, while constraints.txt has its last for 3.11.
+pairs:
+	@for python in python3.12 python3.13 $$HOME/.pyenv/versions/3.1[2-9]*/bin/python; do \
+	    $$python -c 'import ensurepip, venv' 2>/dev/null && exec tests/pair.sh $$python; \
+	done; echo "make pairs: no Python 3.12 is found, so nothing is tried with the newest host \
+	library of the Joulescope"
 
 setup: $(VENV)/installed
 

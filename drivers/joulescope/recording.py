@@ -37,9 +37,11 @@ _DRIFT = 200e-6
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
 #: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were.
-#: Packets are counted in 16 bits.
+#: Packets are counted in 16 bits. One that also tells their number (2.5.4; 2.2.12 does not) counts
+#: them itself, up to `_FILLED`, as samples without a number.
 _SKIP = "pkt_index skip"
-_SKIPPED = re.compile(rf"{_SKIP}: expected (\d+), received (\d+)")
+_SKIPPED = re.compile(rf"{_SKIP}: expected (\d+), received (\d+)(?: \((\d+) frames\))?")
+_FILLED = 512
 _PACKETS = 1 << 16
 _PACKET_TICKS = 126
 
@@ -94,6 +96,7 @@ class JoulescopeRecording:
         self._receive = self._on_block
         self._log = _SkipLog(self._on_skip)
         self._lag = BlockLag()
+        self._losses_filled: list[str] = []  # as logged
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="joulescope")
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
@@ -197,6 +200,7 @@ class JoulescopeRecording:
                     time_maps=self._lanes.maps.told,
                     first_sample_counter=self._lanes.first_tick,
                     repeated_blocks=self._lanes.repeated,
+                    losses_filled=self._losses_filled,
                 )
                 self._writer.close()
         return stopping
@@ -260,6 +264,9 @@ class JoulescopeRecording:
     def _insert(self, warning: str) -> None:
         skipped = _SKIPPED.search(warning)
         packets = (int(skipped[2]) - int(skipped[1])) % _PACKETS if skipped else 0
+        if skipped and skipped[3] and int(skipped[3]) <= _FILLED:
+            self._losses_filled.append(warning)
+            return
         if self._log.alone:
             self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}")
             return

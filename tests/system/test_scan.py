@@ -28,9 +28,9 @@ from pyvisa_py import sessions
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
+from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as JoulescopeSettings
 from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
-from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator

@@ -20,11 +20,8 @@ from typing import Any
 import numpy as np
 
 from drivers.joulescope.sim.ranges import Span, spans
-from drivers.joulescope.sim.streams import (
-    JoulescopeAcquisition,
-    JoulescopeSimulatorSettings,
-    Unplugged,
-)
+from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
+from drivers.joulescope.sim.streams import JoulescopeAcquisition, Unplugged
 from drivers.joulescope.sim.topics import JS110, JS220
 from rig.simulation.world import World
 

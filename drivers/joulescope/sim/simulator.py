@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from drivers.joulescope.sim.instrument import ABSENT, CLOSED, OPEN, Device, SimulatedInstrument
-from drivers.joulescope.sim.streams import JoulescopeSimulatorSettings
+from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from drivers.joulescope.sim.topics import Options
 from rig.errors import ConfigError
 

@@ -6,17 +6,15 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Interval, Unit, doc
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
 from drivers.joulescope.sim.ranges import Span
-from rig.settings.declare import Count, Number, Or, Ratio
+from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
@@ -29,102 +27,8 @@ _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
 _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
-
-
-@dataclass(frozen=True, slots=True)
-class JoulescopeFaults:
-    """Faults of a simulated Joulescope, each once; ticks are 0.5 us from the first sample, 0 is
-    never.
-
-    Where samples are lost a JS220's ids jump; a JS110's do not, and it logs a warning.
-    """
-
-    drop_at_tick: Annotated[int, Unit("ticks"), doc("Where samples begin to be lost.")] = 0
-    drop_ticks: Annotated[
-        int, Unit("ticks"), doc("How much is lost; of a JS110 whole packets of 126 ticks.")
-    ] = 0
-    drop_signal: Annotated[
-        str, doc('Of which signal: "i", "v", "gpi" or "all"; a JS110 loses all.')
-    ] = "all"
-    drop_unlogged: Annotated[bool, doc("A JS110 logs no warning of it.")] = False
-    duplicate_at_tick: Annotated[
-        int, Unit("ticks"), doc("The block that ends after it comes twice.")
-    ] = 0
-    gpi_late_ticks: Annotated[int, Unit("ticks"), doc("How much later the GPI begins.")] = 0
-    time_map_at_tick: Annotated[
-        int, Unit("ticks"), doc("UTC is corrected by 1 ms and the rate by 5 ppm.")
-    ] = 0
-    nan_at_tick: Annotated[int, Unit("ticks"), doc("Where samples without a number begin.")] = 0
-    nan_samples: Annotated[Count, doc("How many have no number.")] = 0
-    nan_signal: Annotated[str, doc('Of which signal: "i" or "v".')] = "i"
-    mute: Annotated[str, doc("Signal that never comes.")] = ""
-    refuse: Annotated[
-        str,
-        doc("Topic that nobody acknowledges; a JS110 acknowledges it and does not carry it out."),
-    ] = ""
-    refuse_only: Annotated[
-        tuple[Number, ...],
-        doc("Which of the values sent to that topic are refused, from 1; none: all."),
-    ] = ()
-    unanswered: Annotated[
-        bool, doc("A JS110 carries it out, and says so later than anybody waits.")
-    ] = False
-    misread: Annotated[str, doc("Topic that reads back another value.")] = ""
-    misread_as: Annotated[Number, doc("The value that it reads back.")] = 0
-    remove_at_tick: Annotated[int, Unit("ticks"), doc("When the instrument is unplugged.")] = 0
-    busy: Annotated[bool, doc("Another program has it.")] = False
-    opens_once: Annotated[bool, doc("Another program has it from the second time on.")] = False
-    found_on: Annotated[bool, doc("The DUT's supply is on when it is opened.")] = False
-
-
-@dataclass(frozen=True, slots=True)
-class JoulescopeSimulatorSettings:
-    """A simulated instrument and its true errors.
-
-    `discards`: only where time goes by itself, as the driver then has to wait for it.
-    """
-
-    model: Annotated[
-        Literal["js110", "js220", "js320"],
-        doc("Model; the driver refuses a JS320, as the real one."),
-    ] = "js220"
-    serials: Annotated[
-        tuple[str, ...],
-        doc("Serial numbers of all that are attached; the one that is opened measures."),
-    ] = ("000415",)
-    beside: Annotated[
-        tuple[str, ...], doc('Paths of others that are attached too, as "u/js110/000415".')
-    ] = ()
-    fpga: Annotated[str, doc("Version of a JS220's FPGA.")] = "1.3.3"
-    clock_ppm: Annotated[
-        float, Interval(gt=-100_000, lt=100_000), Unit("ppm"), doc("How fast its clock is.")
-    ] = 15.0
-    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
-    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
-    voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
-    noise_a: Annotated[
-        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
-    ] = 0.0
-    supply_v: Annotated[float, Gt(0), Unit("V"), doc("Voltage that the DUT is fed with.")] = 3.3
-    share: Annotated[
-        Ratio, Interval(gt=0, le=1), doc("Part of the DUT's power that flows through it.")
-    ] = 1.0
-    fed_v: Annotated[
-        float,
-        Or(0, "none"),
-        Gt(0),
-        Unit("V"),
-        doc("Voltage of another cable that feeds the DUT in its place."),
-    ] = 0.0
-    seed: Annotated[Number, doc("Seed of the noise.")] = 0
-    sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
-    vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False
-    discards: Annotated[
-        bool, doc("A stream that is switched off loses its unfinished block, as a real one does.")
-    ] = False
-    faults: Annotated[JoulescopeFaults, doc("What goes wrong.")] = field(
-        default_factory=JoulescopeFaults
-    )
+#: PKT_INDEX_SKIP_FILL_MAX of joulescope_driver 2.5.4 (js110_usb.c), which 2.2.12 has not.
+_FILLED_PACKETS = 512
 
 
 class Unplugged(Exception):
@@ -213,6 +117,7 @@ class JoulescopeAcquisition:
         )
         self._first_id = 0 if self._js110 else 2 * int(random.integers(2**32, 2**40))
         self._lost_ticks = 0
+        self._filled = (0, 0)  # first tick and the end of what the host driver fills
         self._streams: dict[str, _Stream] = {}
         faults = settings.faults
         self._pending = sorted(
@@ -326,7 +231,13 @@ class JoulescopeAcquisition:
             bad = faults.nan_at_tick // self._per - first
             hit = current_a if faults.nan_signal == "i" else voltage_v
             hit[max(bad, 0) : max(bad + faults.nan_samples, 0)] = np.nan
+        lost = self._part_filled(tick)
+        current_a[lost] = voltage_v[lost] = np.nan
         return current_a, voltage_v
+
+    def _part_filled(self, tick: int) -> slice:
+        """Return which ticks of a piece that begins at `tick` the host driver has filled."""
+        return slice(*(max(bound - tick, 0) for bound in self._filled))
 
     def _line_bytes(self, gpi: int, levels: NDArray[np.uint8], tick: int) -> NDArray[np.uint8]:
         """Return the bits of an input, the first in the lowest bit of each byte."""
@@ -335,6 +246,8 @@ class JoulescopeAcquisition:
             return self._random.integers(0, 256, len(levels) // 8, dtype=np.uint8)
         if not high:
             return np.zeros(len(levels) // 8, dtype=np.uint8)
+        if self._js110:
+            levels[self._part_filled(tick)] = 0  # SAMPLE_MISSING of js110_sample_processor.c
         packed = np.packbits(levels, bitorder="little")
         if self._js110 and tick < _FILTER_SAMPLES:
             packed[: (_FILTER_SAMPLES - tick) // 8] = 0
@@ -362,21 +275,30 @@ class JoulescopeAcquisition:
         faults = self._settings.faults
         lost = self._settings.faults.drop_ticks // 16 * 16
         if self._js110:
-            lost = faults.drop_ticks // _PACKET_TICKS * _PACKET_TICKS
-            self._front_end.skip(lost)
-            self._lost_ticks += lost
-            if not faults.drop_unlogged:
-                packet = at_tick // _PACKET_TICKS & 0xFFFF
-                self._warn(
-                    f"pkt_index skip: expected {packet}, received "
-                    f"{packet + lost // _PACKET_TICKS & 0xFFFF}"
-                )
+            self._lose_packets(at_tick, faults.drop_ticks // _PACKET_TICKS)
             return
         for topic, stream in self._streams.items():
             name = "gpi" if topic.startswith("s/gpi") else topic.rpartition("/")[2]
             if faults.drop_signal in ("all", name):
                 stream.flush(partial(self._publish, topic))
                 stream.start_tick = at_tick + lost
+
+    def _lose_packets(self, at_tick: int, packets: int) -> None:
+        """Lose packets as a JS110 and its host driver do, and log what that logs."""
+        faults = self._settings.faults
+        first = at_tick // _PACKET_TICKS & 0xFFFF
+        warning = f"pkt_index skip: expected {first}, received {first + packets & 0xFFFF}"
+        if faults.drop_filled:
+            warning += f" ({packets} frames)"
+        if not faults.drop_unlogged:
+            self._warn(warning)
+        lost = packets * _PACKET_TICKS
+        if faults.drop_filled and packets <= _FILLED_PACKETS:
+            at = at_tick - self._lost_ticks
+            self._filled = (at, at + lost)
+            return
+        self._front_end.skip(lost)
+        self._lost_ticks += lost
 
     def _fault_time_map(self, at_tick: int) -> None:
         old = self._time_map

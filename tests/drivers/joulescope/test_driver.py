@@ -5,12 +5,15 @@ instrument can fail.
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +21,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from packaging.version import Version
 
 from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.shared import Shared
+from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,
     SimulatedDriver,
     SimulatedInstrument,
 )
-from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.joulescope.stream_merger import CURRENT, SYNC, VOLTAGE, Lanes
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.simulation.world import World
+from rig.trace.gaps import joined
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
@@ -368,6 +373,46 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
     assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), "edges are where they happened"
     assert trace.rises_s == pytest.approx(pulses_s + 0.001, abs=2e-6)
     assert trace.mean_w(*trace.falls_s[-2:]) == pytest.approx(0.033, rel=1e-6)
+
+
+@pytest.mark.parametrize("packets", [1, 100, 512])
+def test_what_the_host_driver_fills_for_a_js110_is_not_counted_again(
+    bench: Bench, packets: int
+) -> None:
+    monitor = bench.open(
+        "js110",
+        faults=JoulescopeFaults(
+            drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126, drop_filled=True
+        ),
+    )
+    trace = three_pulses(bench, monitor)
+    assert all("no number" in gap.cause for gap in trace.gaps)
+    [lost] = joined(list(trace.gaps))
+    assert lost.stop - lost.start == packets * 126
+    # SYNC is high while packets get lost, and reads low: that makes no edge.
+    assert_pulses(trace, trace.falls_s[0])
+    said = json.loads((bench.folder / "recording.json").read_text())
+    assert said["losses_filled"] == [
+        f"pkt_index skip: expected 3174, received {3174 + packets} ({packets} frames)"
+    ]
+
+
+def test_more_packets_than_the_host_driver_fills_are_counted(bench: Bench) -> None:
+    faults = JoulescopeFaults(
+        drop_at_tick=200 * TICKS_PER_MS, drop_ticks=513 * 126, drop_filled=True
+    )
+    monitor = bench.open("js110", faults=faults)
+    monitor.power(True)
+    with monitor.record(bench.folder):
+        bench.draw(0.0033, 50)
+        for _ in range(5):
+            bench.pulse(100)
+    trace = bench.trace()
+    assert [gap.stop - gap.start for gap in trace.gaps if "pkt_index" not in gap.cause] == [
+        513 * 126
+    ]
+    # Those at 160 and 260 ms lie where nothing is trusted.
+    assert trace.falls_s - trace.falls_s[0] == pytest.approx([0.0, 0.3, 0.4], abs=2e-6)
 
 
 def test_a_time_map_after_a_lost_packet_of_a_js110_moves_no_edge(bench: Bench) -> None:
@@ -793,6 +838,16 @@ def test_the_real_driver_has_what_the_simulated_one_has() -> None:
     ]:
         assert callable(getattr(real, name)), name
     assert "log_level" in dir(real)
+
+
+def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_known() -> None:
+    binding = pytest.importorskip("pyjoulescope_driver.binding")
+    form = "pkt_index skip: expected %d, received %d"
+    if Version(version("pyjoulescope_driver")) >= Version("2.5"):
+        form += " (%lu frames)"  # and fills what is lost, drop_filled of the simulator
+    assert re.findall(rb"pkt_index skip[ -~]*", Path(binding.__file__).read_bytes()) == [
+        form.encode()
+    ]
 
 
 # --- Merging, without an instrument

@@ -18,12 +18,12 @@ from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.js110_log import Refusals
 from drivers.joulescope.shared import Shared
+from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,
     SimulatedDriver,
     SimulatedInstrument,
 )
-from drivers.joulescope.sim.streams import JoulescopeFaults
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import World

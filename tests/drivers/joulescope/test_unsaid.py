@@ -20,8 +20,8 @@ from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.models import Wanted, of_path, readable
 from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.ranges import spans
+from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import SimulatedDriver
-from drivers.joulescope.sim.streams import JoulescopeFaults
 from rig.errors import BenchError, ConfigError, DeviceBusy
 from rig.trace.trace import SAID, Trace
 from tests.drivers.joulescope.test_driver import (
