@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from rig.errors import RemoteProtocolError
 
 LAP = re.compile(r"m-lap-us-(\d+)")
+NAME_BEGINS = "m-name-dut-["
+#: How commands are refused: in the protocol, and by the public firmware for streaming wake words.
+REFUSALS = ("e-[", "Unrecognized command ", "Error: ")
 _NUMBER = r"-?\d+\.\d{3}"
 #: The public code for visual wake words ends its list with a comma.
 RESULTS = re.compile(rf"m-results-\[({_NUMBER}(?:,{_NUMBER})*),?\]")

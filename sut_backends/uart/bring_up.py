@@ -18,8 +18,9 @@ from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import ErrorCode
 from sut_backends.uart.connect import PortSettings, open_line
+from sut_backends.uart.line_rates import USUAL_BAUDS, no_rate
 from sut_backends.uart.self_test import SelfTested
-from sut_backends.uart.text_client import ATTENTION_S, USUAL_BAUDS, TextClient
+from sut_backends.uart.text_client import ATTENTION_S, GarbledAnswer, TextClient
 
 _SAMPLE_B = 16
 _IDLE_S = 0.1
@@ -50,7 +51,7 @@ def probe(
         sut = open_sut()
     except RigError as error:
         yield _failed("answer", error)
-        if isinstance(error, DeadlineError | ProtocolError):
+        if _may_be_the_rate(error, settings.port):
             yield from (
                 _at(dataclasses.replace(settings, baud=baud), context)
                 for baud in USUAL_BAUDS
@@ -61,6 +62,15 @@ def probe(
         yield from examine(sut, context.sample, sync_needed=context.monitored)
     finally:
         sut.close()
+
+
+def _may_be_the_rate(error: RigError, port: str) -> bool:
+    """Return whether other rates are worth a try: at a port that has none, an emulator may heed
+    what is set there, and garbles then.
+    """
+    if isinstance(error, GarbledAnswer):
+        return True
+    return isinstance(error, DeadlineError | ProtocolError) and not no_rate(port)
 
 
 def examine(

@@ -19,8 +19,16 @@ from rig.errors import (
 )
 from sut_backends.lines.line import Line
 from sut_backends.shim import messages
-from sut_backends.shim.text_answers import LAP, RESULTS, Inference, take_apart, thousandths
+from sut_backends.shim.text_answers import (
+    LAP,
+    REFUSALS,
+    RESULTS,
+    Inference,
+    take_apart,
+    thousandths,
+)
 from sut_backends.shim.text_timestamps import LapClock
+from sut_backends.uart import echo, line_rates
 
 READY = "m-ready"
 BOOT = "m-init-done"
@@ -28,14 +36,20 @@ BOOT = "m-init-done"
 # runner sends 31 bytes.
 DB_STEP_B = (messages.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 _US_PER_S = 1_000_000
+#: How long an answer to `name` is waited for before it is asked for again; a device that takes
+#: longer is waited for all the same, and its pace learnt.
 ATTENTION_S = 0.3
-USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
 _SHOWN = 20
+_KEPT = 100  # lines of the search for a name
 _FRAME_ATTEMPTS = 5
 _NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
 _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
+
+
+class GarbledAnswer(RemoteProtocolError):
+    """What the DUT says is no text."""
 
 
 class TextClient:
@@ -43,7 +57,9 @@ class TextClient:
 
     `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate.
     `tells_time` is False once `find_mode` found a DUT that only pulses SYNC; its stamps are then
-    the host's time, good for no measurement.
+    the host's time, good for no measurement. `attention` finds `echo`, the form of what the DUT
+    says of each command before it answers (empty: nothing), and `round_trip_s`, which an answer
+    takes at most, as far as one is known.
     """
 
     def __init__(
@@ -55,6 +71,8 @@ class TextClient:
         self.received_b = 0
         self.unprintable_b = 0
         self.tells_time = True
+        self.echo = ""
+        self.round_trip_s = 0.0
         self._arrived_s: list[float] = []
         self._laps = LapClock()
         self._partial = b""
@@ -62,24 +80,28 @@ class TextClient:
     def attention(self, limit_s: float) -> str:
         """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or
         RemoteProtocolError.
+
+        How long it takes and whether it echoes commands is learnt here.
         """
         started_s = self._clock()
         attempts = 0
-        heard = ""
+        lines: list[str] = []
         while attempts < 2 or self._clock() - started_s < limit_s:
             self.line.write(b"name%")
             attempts += 1
-            lines = self._lines_within(ATTENTION_S)
-            heard = lines[-1] if lines else heard
-            name = _first(_NAME, lines)
-            if name is not None and lines[-1] == READY:
+            lines = [*lines, *self._lines_within(ATTENTION_S, lines)][-_KEPT:]
+            if _named(lines):
+                self.round_trip_s = self._clock() - started_s
+                self.echo = echo.form_of(lines)
                 if attempts > 1:
-                    self._drain()
-                return name
-        raise self._no_attention(self._clock() - started_s, heard)
+                    self._drain(attempts, lines)
+                return [match[1] for line in lines if (match := _NAME.fullmatch(line))][-1]
+        raise self._no_attention(self._clock() - started_s, lines[-1] if lines else "")
 
     def command(self, words: str, limit_s: float | None = None) -> list[str]:
-        """Send one command; return its answer without the closing m-ready."""
+        """Send one command; return its answer without the closing m-ready, and without the echo of
+        a device that echoes.
+        """
         if len(words) >= messages.TEXT_COMMAND_MAX or "%" in words or not words:
             raise LocalProtocolError(f"no command of the text layer: {words!r}")
         self._expect_nothing()
@@ -88,9 +110,14 @@ class TextClient:
         self.line.write(words.encode("ascii") + b"%")
         lines: list[str] = []
         self._arrived_s = []
+        echoed: bool | None = None if self.echo else True
         while READY not in lines:
             left_s = started_s + limit_s - self._clock()
             more = self._lines(max(left_s, 0.0))
+            if more and echoed is None:
+                answer = echo.without(self.echo, words, more)
+                echoed = answer is not None
+                more = more if answer is None else answer
             lines += more
             self._arrived_s += [self._clock()] * len(more)
             if BOOT in lines:
@@ -98,6 +125,8 @@ class TextClient:
             # What had come by then is looked at once; a DUT that never stops is none that answers.
             if left_s <= 0 and READY not in lines:
                 raise self._unanswered(words, limit_s, lines[-_SHOWN:])
+        if not echoed:
+            raise _echoes_another(self.echo.format(words), lines)
         if lines[-1] != READY:
             raise RemoteProtocolError(
                 f"the DUT said more than it was asked after `{words}`", evidence=repr(lines)
@@ -107,7 +136,7 @@ class TextClient:
     def ask(self, words: str, limit_s: float | None = None) -> list[str]:
         """Do as `command`, and raise SutError where the DUT answers with an error."""
         lines = self.command(words, limit_s)
-        errors = [line for line in lines if line.startswith("e-")]
+        errors = [line for line in lines if line.startswith(REFUSALS)]
         if errors:
             try_next = "a byte lost on the line looks like this too"
             raise SutError(
@@ -147,7 +176,8 @@ class TextClient:
         into another is not.
         """
         lines = self.ask(f"db load {len(content)}")
-        if lines != [f"m-[Expecting {len(content)} bytes]"]:
+        expecting = f"Expecting {len(content)} bytes"
+        if lines not in ([f"m-[{expecting}]"], [expecting]):
             cause = f"the DUT does not expect {len(content)} bytes"
             try_next = "it may take less; or a byte was lost on the line"
             raise RemoteProtocolError(cause, evidence=repr(lines), try_next=try_next)
@@ -155,7 +185,8 @@ class TextClient:
             # Never more than announced: the EEMBC shim writes on behind its buffer.
             lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
             done = at + DB_STEP_B >= len(content)
-            if lines != (["m-load-done"] if done else []):
+            due = [["m-load-done"]] if done else [[], [f"{at + DB_STEP_B} bytes received"]]
+            if lines not in due:
                 cause = (
                     "the DUT counts other bytes than were sent: "
                     f"{'no m-load-done' if done else 'an early answer'}"
@@ -196,22 +227,23 @@ class TextClient:
         One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a
         new start from the text layer.
         """
+        limit_s = 2 * max(self.round_trip_s, ATTENTION_S)
         refusals = 0
         for _ in range(_FRAME_ATTEMPTS):
             try:
-                lines = self.command(f"frame {messages.PROTOCOL}", 2 * ATTENTION_S)
+                lines = self.command(f"frame {messages.PROTOCOL}", limit_s)
             except (DeadlineError, RemoteProtocolError):
                 self.attention(self.timeout_s)
                 continue
             if lines == [f"m-frame-[{messages.PROTOCOL}]"]:
                 return True
-            refusals += any(line.startswith("e-") for line in lines)
+            refusals += any(line.startswith(REFUSALS) for line in lines)
             if refusals == 2:
                 return False
             self.attention(self.timeout_s)
         raise DeadlineError(
             f"clear answer to `frame {messages.PROTOCOL}`",
-            _FRAME_ATTEMPTS * 2 * ATTENTION_S,
+            _FRAME_ATTEMPTS * limit_s,
             evidence=self._evidence,
         )
 
@@ -247,21 +279,30 @@ class TextClient:
             if (text := piece.strip(b"\r").decode("ascii", "backslashreplace"))
         ]
 
-    def _lines_within(self, duration_s: float) -> list[str]:
-        """Return lines up to the first m-ready, or what came in `duration_s`."""
+    def _lines_within(self, duration_s: float, before: list[str]) -> list[str]:
+        """Return lines up to the m-ready that, with those `before`, ends an answer to `name`, or
+        what came in `duration_s`.
+        """
         end_s = self._clock() + duration_s
         lines = list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (
-            lines[-1:] == [READY] and _first(_NAME, lines) is not None
-        ):
+        while (left_s := end_s - self._clock()) > 0 and not (lines and _named([*before, *lines])):
             lines += self._lines(left_s)
         return lines
 
-    def _drain(self) -> None:
-        """Read answers to commands that were sent twice, until the line is quiet."""
+    def _drain(self, asked: int, lines: list[str]) -> None:
+        """Read the answers to a `name` that was `asked` more than once and, with `lines`, not
+        answered so often yet, as far as they come: each may be as late as the first was.
+        """
         end_s = self._clock() + self.timeout_s
-        while self._clock() < end_s and (self._lines(_QUIET_S) or self._partial):
-            self._partial = b""
+        heard_s = self._clock()
+        while (now_s := self._clock()) < end_s:
+            received_b = self.received_b
+            lines = [*lines, *self._lines(_QUIET_S)][-_KEPT:]
+            if self.received_b > received_b:
+                heard_s = self._clock()
+            elif _answers(lines) >= asked or now_s - heard_s > self.round_trip_s:
+                break
+        self._partial = b""
 
     def _expect_nothing(self) -> None:
         stray = self._lines(0.0)
@@ -296,9 +337,8 @@ class TextClient:
 
     def _no_attention(self, waited_s: float, heard: str) -> RigError:
         if self.received_b == 0:
-            try_next = (
-                "swap Tx and Rx; look at power, ground and reset; other line rates: "
-                + _others(self.line.baud)
+            try_next = "swap Tx and Rx; look at power, ground and reset; " + line_rates.others(
+                self.line.name, self.line.baud
             )
             return DeadlineError(
                 "answer to `name`: the DUT is silent",
@@ -308,18 +348,31 @@ class TextClient:
             )
         if self.unprintable_b * 5 > self.received_b:
             cause = "what the DUT says is garbled: probably another line rate"
-            return RemoteProtocolError(
+            return GarbledAnswer(
                 cause,
                 evidence=self._evidence,
-                try_next="other line rates: " + _others(self.line.baud),
+                try_next=line_rates.others("", self.line.baud),
             )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"
         return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")
 
 
-def _others(baud: int) -> str:
-    return ", ".join(str(rate) for rate in USUAL_BAUDS if rate != baud)
+def _named(lines: list[str]) -> bool:
+    """Return whether lines end with a whole answer to `name`."""
+    return lines[-1:] == [READY] and any(_NAME.fullmatch(line) for line in lines)
+
+
+def _answers(lines: list[str]) -> int:
+    """Return how many answers to `name` are whole; what is said at power-up is none."""
+    names = 0
+    answers = 0
+    for line in lines:
+        if line == READY:
+            answers += bool(names)
+            names = 0
+        names += _NAME.fullmatch(line) is not None
+    return answers
 
 
 def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
@@ -329,3 +382,11 @@ def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
 def _restarted(lines: list[str]) -> DeviceRestarted:
     try_next = "look at its supply, its reset line and its watchdog"
     return DeviceRestarted("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)
+
+
+def _echoes_another(sent: str, lines: list[str]) -> RemoteProtocolError:
+    return RemoteProtocolError(
+        "the DUT echoes another command than was sent",
+        evidence=f"due {sent!r}, heard {lines[-_SHOWN:]!r}",
+        try_next="a byte was lost on the line; or switch its echo off",
+    )

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices that the runner of MLPerf Tiny drives, driven; and what must not pass for an answer of
+theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from rig.errors import DeadlineError, RemoteProtocolError, RigError, SutError
+from rig.interfaces.context import BenchContext
+from rig.model.steps import Load, Query
+from sut_backends.lines.paced_pty import PacedLine
+from sut_backends.uart import line_rates
+from sut_backends.uart.backend import UartSut
+from tests.sut_backends.uart.public_device import Build, PublicDevice
+from tests.sut_backends.uart.test_peers import answer, sample
+from tests.sut_backends.uart.text_devices import (
+    Announcing,
+    Echoing,
+    EchoingLines,
+    EchoingWords,
+    Late,
+    StreamingOnly,
+    WrongWayRound,
+)
+
+pytestmark = pytest.mark.posix
+
+SIZE_B = 38
+QUICK = Build(sample_b=SIZE_B, infer_s=0.0, pulse_s=0.0)
+ENERGY = Build(sample_b=SIZE_B, infer_s=0.0, pulse_s=0.0, energy=True)
+
+
+@contextmanager
+def driven(device: PublicDevice, context: BenchContext, layer: str = "auto") -> Iterator[UartSut]:
+    with device:
+        sut = UartSut.open(UartSut.Settings(port=device.port, layer=layer), context)  # type: ignore[arg-type]
+        try:
+            yield sut
+        finally:
+            sut.close()
+
+
+def answers(sut: UartSut, number: int) -> int:
+    sut.do(Load(number), [sample(number, SIZE_B)])
+    return answer(sut.do(Query((number,), limit_s=5.0)).output)
+
+
+@pytest.mark.parametrize("kind", [WrongWayRound, Echoing, EchoingLines, EchoingWords])
+@pytest.mark.parametrize("build", [QUICK, ENERGY])
+def test_line_ends_the_wrong_way_round_and_echoes_are_read(
+    kind: type[PublicDevice], build: Build, context: BenchContext
+) -> None:
+    device = kind(build)
+    with driven(device, context) as sut:
+        assert sut.info.model == "kws01"
+        assert [answers(sut, number) for number in range(3)] == [0, 1, 2]
+    assert not device.crashed
+
+
+def test_the_lines_of_the_public_firmware_for_streaming_wake_words_are_read(
+    context: BenchContext,
+) -> None:
+    with driven(Announcing(ENERGY), context) as sut:
+        assert (sut.info.name, sut.info.details["timestamp_mode"]) == ("unspecified", "energy")
+        assert [answers(sut, number) for number in range(3)] == [0, 1, 2]
+    with (
+        driven(StreamingOnly(ENERGY), context) as sut,
+        pytest.raises(SutError, match="refused `infer 1 0`") as caught,
+    ):
+        answers(sut, 0)
+    assert caught.value.evidence == "Unrecognized command infer"
+
+
+def test_ready_350_ms_after_the_rest_is_waited_for(context: BenchContext) -> None:
+    with driven(Late(QUICK), context, "text") as sut:
+        assert answers(sut, 5) == 5
+
+
+def test_a_bridge_of_160_ms_each_way_is_waited_for(context: BenchContext) -> None:
+    with (
+        PublicDevice(QUICK) as device,
+        PacedLine(device.port, 1_000_000, 0.16) as bridge,
+    ):
+        sut = UartSut.open(UartSut.Settings(port=bridge.path, layer="text"), context)
+        assert answers(sut, 6) == 6
+        sut.line.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "echoed"),
+    [("profile", b"prfile"), ("db load 38", b"db load 3"), ("infer 1 0", b"infer 10 0")],
+)
+def test_an_echo_of_anything_but_what_was_sent_is_no_answer(
+    sent: str, echoed: bytes, context: BenchContext
+) -> None:
+    device = EchoingLines(QUICK)
+    device.spoil = (sent, echoed)
+    with (
+        pytest.raises(RemoteProtocolError, match="echoes another command") as caught,
+        driven(device, context, "text") as sut,
+    ):
+        answers(sut, 0)
+    assert repr(f"{sent}%") in caught.value.evidence and echoed.decode() in caught.value.evidence
+
+
+def test_a_command_that_the_device_received_otherwise_is_told(context: BenchContext) -> None:
+    device = Announcing(ENERGY)
+    device.heard_wrong = ("infer 1 0", "infer 1")
+    with (
+        driven(device, context, "text") as sut,
+        pytest.raises(RemoteProtocolError, match="echoes another command"),
+    ):
+        answers(sut, 0)
+
+
+class Turning(EchoingLines):
+    """Begins to echo, or ceases to, when it is asked for its profile."""
+
+    starts = True
+
+    def _echo(self, command: str) -> bytes:
+        asked = any("profile" in each for each in [*self.commands, command])
+        return super()._echo(command) if asked == self.starts else b""
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_an_echo_that_comes_or_goes_is_reported(starts: bool, context: BenchContext) -> None:
+    device = Turning(QUICK)
+    device.starts = starts
+    with pytest.raises(RigError) as caught, driven(device, context, "text") as sut:
+        answers(sut, 0)
+    assert isinstance(caught.value, RemoteProtocolError | DeadlineError)
+    assert "profile%" in caught.value.evidence or "timestamp%" in caught.value.evidence
+
+
+def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchContext) -> None:
+    class Deaf(PublicDevice):
+        def _hear(self, byte: int) -> None:
+            """Say nothing."""
+
+        def boot(self) -> None:
+            """Say nothing."""
+
+    with Deaf(QUICK) as device:
+        port, failed = UartSut.probe(UartSut.Settings(port=device.port, timeout_s=0.3), context)
+    assert (port.ok, failed.ok) == (True, False)
+    assert "a pseudo terminal has no line rate" in failed.try_next
+    assert "9600" not in failed.try_next
+    assert "9600" in line_rates.others("/dev/ttyUSB0", 115_200)
+    assert "9600" not in line_rates.others("socket://there:2000", 115_200)
+    cdc = line_rates.others("/dev/ttyACM0", 115_200)
+    assert "a microcontroller's own USB port has no line rate" in cdc and "9600" in cdc
