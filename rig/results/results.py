@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config
@@ -30,14 +29,12 @@ from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
-from rig.model.metric import Metric, Prominence, Repeatability, Statistic
+from rig.model.metric import Metric, Repeatability
 from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
 from rig.results import document, labels, origins, replication, resolution
 from rig.results.document import (
-    BinomialInterval,
-    IntervalResult,
     MetricResult,
     ProblemResult,
     RailResult,
@@ -45,20 +42,18 @@ from rig.results.document import (
     SampleCounts,
     TrialProblem,
     TrialResult,
-    TrialValue,
     VerdictResult,
 )
-from rig.stats.binomial import Share
-from rig.stats.interval import Interval, Intervals
-from rig.stats.summary import mean
+from rig.results.metric_result import metric_result, statements
+from rig.stats.interval import Intervals
 from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
 from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import TRACE, Trace
-from rig.uncertainty import budget, other_samples, same_samples
-from rig.uncertainty.jackknife import Jackknife, jackknife
+from rig.uncertainty import budget
+from rig.uncertainty.jackknife import jackknife
 
 #: From this schema on a metric of results.json says what it is; before, names were asked.
 STATED_SINCE = 4
@@ -271,7 +266,7 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
             for trial in stored.trials
         ]
     metrics = {
-        name: dataclasses.replace(metric, **_statements([trial.metrics[name] for trial in trials]))
+        name: dataclasses.replace(metric, **statements([trial.metrics[name] for trial in trials]))
         for name, metric in stored.metrics.items()
     }
     return dataclasses.replace(stored, metrics=metrics)
@@ -345,82 +340,11 @@ def _metrics(
     values: Mapping[str, float] = {}
     if isinstance(context.scenario, Gatherer):
         values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
-    rows = {name: _metric(name, trials, knife, own.get(name)) for name in names}
+    rows = {name: metric_result(name, trials, knife, own.get(name)) for name in names}
     return {
         name: dataclasses.replace(row, value=values[name]) if name in values else row
         for name, row in rows.items()
     }
-
-
-def _metric(
-    name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None
-) -> MetricResult:
-    single = [trial.metrics[name] for trial in trials]
-    found = budget.of_metric(name, trials)
-    own = own or other_samples.intervals(name, single, found, knife)
-    errors = [metric.standard_error for metric in single if metric.standard_error is not None]
-    share = single[0].statistic is Statistic.SHARE
-    pooled = knife.shared and single[0].repeatability is not Repeatability.DRAWN
-    return MetricResult(
-        value=same_samples.value(single),
-        unit=single[0].unit,
-        **_statements(single),
-        standard_error_over_samples=mean(errors) if len(errors) == len(single) else None,
-        same_samples=_interval(own.same_samples),
-        other_samples=_interval(own.other_samples),
-        binomial=_binomial(single, pooled) if share else None,
-        budget=() if found is None else found.parts,
-        per_trial=tuple(_trial_value(name, trial) for trial in trials),
-    )
-
-
-def _statements(single: Sequence[Metric]) -> dict[str, Any]:
-    """Return what a metric says of itself, as the fields of MetricResult have it."""
-    metric = single[0]
-    return {
-        "higher_is_better": metric.higher_is_better,
-        "statistic": metric.statistic,
-        "prominence": min((each.prominence for each in single), key=list(Prominence).index),
-        "repeatability": metric.repeatability,
-        "deviation": metric.deviation,
-        "budget_shown": metric.budget_shown,
-    }
-
-
-def _interval(interval: Interval) -> IntervalResult:
-    return IntervalResult(
-        low=interval.low,
-        high=interval.high,
-        method=interval.method,
-        units=interval.units,
-        reason=interval.reason,
-        standard_uncertainty=interval.standard_uncertainty,
-        coverage_factor=interval.coverage_factor,
-        expanded_uncertainty=interval.expanded_uncertainty,
-    )
-
-
-def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
-    """Return the interval of a share as if its samples were independent, which those of one
-    recording are not.
-    """
-    n = single[0].n if shared else sum(metric.n for metric in single)
-    low, high = (
-        Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
-    )
-    method = "Clopper and Pearson 1934, as if all samples were independent"
-    return BinomialInterval(low, high, method, n)
-
-
-def _trial_value(name: str, trial: Trial) -> TrialValue:
-    metric = trial.metrics[name]
-    return TrialValue(
-        trial=trial.number,
-        value=metric.value,
-        standard_error=metric.standard_error,
-        standard_uncertainty=budget.of_trial(metric, trial.influences.get(name, {})),
-        n=metric.n,
-    )
 
 
 def verdict_result(verdict: replication.Verdict) -> VerdictResult:

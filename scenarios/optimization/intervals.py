@@ -14,8 +14,8 @@ from rig.stats.time_to_target import quantile
 from scenarios.common.cost_gap import KINDS
 from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solution
 from scenarios.optimization import values as search_values
+from scenarios.optimization.runs import Runs, runs
 from scenarios.optimization.shares import Tried
-from scenarios.optimization.time_to_solution import Runs
 from scenarios.optimization.values import Value, ValueKind, effects_of
 
 
@@ -33,9 +33,9 @@ def intervals(
     for (cell, timeout_s), group in fixed_timeout.groups(samples).items():
         if not overrun.why(group):
             found |= _at_time_out(cell, timeout_s, group, of_trial)
-    for runs in time_to_solution.runs(samples, gaps):
-        if not runs.late and not runs.unasked:
-            found |= _to_gap(runs, of_trial)
+    for searches in runs(samples, gaps):
+        if not searches.late and not searches.unasked:
+            found |= _to_gap(searches, of_trial)
     for kind in KINDS:
         for cell in time_to_solution.wades(samples, curve, kind):
             chosen = [sample for sample in _to_target(samples) if cell in ("", sample.case)]
@@ -55,13 +55,13 @@ def gathered(trials: Sequence[Measured], gaps: Sequence[float]) -> dict[str, flo
     """
     samples = [sample for measured in trials for sample in measured.samples]
     found = {}
-    for runs in time_to_solution.runs(samples, gaps):
-        if runs.unasked:
+    for searches in runs(samples, gaps):
+        if searches.unasked:
             continue
-        tried = list(_tried(runs))
-        found[runs.name("tts99")] = shares.tts99_s(tried, runs.limit_s)
-        median = quantile(runs.attempts, 0.5)
-        found[f"{runs.name('latency')}_p50"] = (
+        tried = list(_tried(searches))
+        found[searches.name("tts99")] = shares.tts99_s(tried, searches.limit_s)
+        median = quantile(searches.attempts, 0.5)
+        found[f"{searches.name('latency')}_p50"] = (
             math.inf if median.value_s is None else median.value_s
         )
     return found

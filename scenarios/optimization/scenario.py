@@ -30,6 +30,7 @@ from scenarios.common.cost_gap import threshold_cost
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
 from scenarios.optimization.found_costs import TO_TARGET
+from scenarios.optimization.runs import gap_name
 
 if TYPE_CHECKING:
     from rig.model.step_record import StepRecord
@@ -334,7 +335,7 @@ class Optimization:
 
 def _are_named(gaps: Sequence[float]) -> bool:
     """Return whether each gap has a name of its own."""
-    return len(set(map(time_to_solution.gap_name, gaps))) == len(gaps)
+    return len(set(map(gap_name, gaps))) == len(gaps)
 
 
 def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Covered:

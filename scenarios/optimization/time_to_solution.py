@@ -11,132 +11,26 @@ result. The gaps of the rules are those to the official target; results to the b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
-from rig.model.trial import Crossing, Sample
+from rig.model.trial import Sample
 from rig.stats.summary import NORMAL_95, mean, standard_error
-from rig.stats.time_to_target import Attempt, quantile, success, time_to_solution_s
+from rig.stats.time_to_target import quantile, success, time_to_solution_s
 from rig.units import quantity
-from scenarios.common.cost_gap import KINDS, OFFICIAL, target_of, threshold_cost
+from scenarios.common.cost_gap import KINDS, OFFICIAL
 from scenarios.optimization import overrun, wade
 from scenarios.optimization.fixed_timeout import headline, prominence
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The searches of one cell (of all of them under the empty name) on their way to one gap, each
-    with its crossing.
-
-    The gap is to the target of a `kind`, OFFICIAL or BEST_KNOWN.
-    """
-
-    kind: str
-    cell: str
-    gap: float
-    samples: tuple[Sample, ...]
-    crossings: tuple[Crossing | None, ...]
-
-    @property
-    def reached(self) -> list[Crossing]:
-        """Return the crossings of those that got there."""
-        return [crossing for crossing in self.crossings if crossing is not None]
-
-    @property
-    def energies_j(self) -> list[float]:
-        """Return the energies of those that got there, as far as they are known."""
-        energies_j = [crossing.window.energy_j for crossing in self.reached if crossing.window]
-        return [energy_j for energy_j in energies_j if energy_j is not None]
-
-    @property
-    def attempts(self) -> list[Attempt]:
-        """Return the searches as attempts: one that did not get there was ended by its limit."""
-        pairs = zip(self.samples, self.crossings, strict=True)
-        return [
-            Attempt(_latency_s(crossing) if crossing else _limit_s(sample), crossing is not None)
-            for sample, crossing in pairs
-        ]
-
-    def name(self, what: str) -> str:
-        """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells;
-        latency_to_10pct_best_known_250n_5pct.
-        """
-        return "_".join(filter(None, (what, "to", gap_name(self.gap), self.kind, self.cell)))
-
-    @property
-    def unasked(self) -> str:
-        """Return why the share of success is not known: no target, or a threshold that no search
-        was told of; empty when it is.
-        """
-        return _unasked(self.samples, self.kind, (self.gap,))
-
-    @property
-    def limit_s(self) -> float:
-        """Return the time after which a search is ended."""
-        return max(map(_limit_s, self.samples))
-
-    @property
-    def why(self) -> str:
-        """Return why there is no mean latency; empty when there is one."""
-        if self.unasked:
-            return self.unasked
-        if len(self.reached) < len(self.crossings):
-            return f"no result: {len(self.reached)} of {len(self.crossings)} searches reached it"
-        return ""
-
-    @property
-    def late(self) -> str:
-        """Return why these searches have no result: one went on beyond its limit; empty where
-        none did.
-        """
-        return overrun.why(self.samples)
-
-    @property
-    def early(self) -> str:
-        """Return how many reached it too early for the monitor; their energies are bounded, not
-        measured. Empty where none did.
-        """
-        early = [crossing for crossing in self.reached if not crossing.resolved]
-        if not early:
-            return ""
-        told = (
-            "by the device's own timer"
-            if all(crossing.by_device for crossing in early)
-            else "by its mark at the latest"
-        )
-        first_s = min(map(_latency_s, early))
-        most_j = max(crossing.bounds_j[1] if crossing.bounds_j else 0.0 for crossing in early)
-        return (
-            f"{len(early)} reached it too early for the monitor, the first after "
-            f"{quantity(first_s, 's')} {told}: "
-            f"energy between 0 and {quantity(most_j, 'J')}"
-        )
-
-
-def gap_name(gap: float) -> str:
-    """Return a gap as part of a metric's name: 10pct, 0p5pct."""
-    return f"{100 * gap:g}pct".replace(".", "p").replace("-", "minus")
-
-
-def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
-    """Yield the searches of each cell, and of all, for each gap to the official and to the best
-    known target, largest first.
-    """
-    to_target = [
-        sample for sample in samples if sample.solve is not None and sample.solve.target is not None
-    ]
-    for cell in dict.fromkeys(["", *(sample.case for sample in to_target)] if to_target else []):
-        chosen = tuple(sample for sample in to_target if cell in ("", sample.case))
-        for kind in KINDS:
-            for gap in sorted(gaps, reverse=True):
-                yield Runs(
-                    kind,
-                    cell,
-                    gap,
-                    chosen,
-                    tuple(_crossing(sample, gap, kind) for sample in chosen),
-                )
+from scenarios.optimization.runs import (
+    Runs,
+    crossing_of,
+    gap_name,
+    latency_s_of,
+    runs,
+    threshold_of,
+    unasked,
+)
 
 
 def metrics(
@@ -185,7 +79,7 @@ def _means(group: Runs) -> dict[str, Metric]:
     """Return the mean latency and the mean energy to a gap, where there are any."""
     if group.why:
         return {}
-    latencies_s = [_latency_s(crossing) for crossing in group.reached]
+    latencies_s = [latency_s_of(crossing) for crossing in group.reached]
     found = {"latency": _mean(latencies_s, "s", False)}
     if len(group.energies_j) == len(latencies_s):
         found["energy"] = _mean(group.energies_j, "J", False)
@@ -204,7 +98,7 @@ def absent(
             found |= dict.fromkeys(
                 map(group.name, ("success", "tts99")), group.late or group.unasked
             )
-        if curve and (why := group.late or _unasked(group.samples, group.kind, curve)):
+        if curve and (why := group.late or unasked(group.samples, group.kind, curve)):
             found[wade_name(group.kind, group.cell, curve)] = why
         if group.late:
             found |= dict.fromkeys(map(group.name, ("latency", "energy")), group.late)
@@ -237,7 +131,7 @@ def line(
 def _apart(group: Runs) -> bool:
     """Return whether the thresholds of a group are others than those by the official targets."""
     return any(
-        _threshold(sample, group.gap, group.kind) != _threshold(sample, group.gap, OFFICIAL)
+        threshold_of(sample, group.gap, group.kind) != threshold_of(sample, group.gap, OFFICIAL)
         for sample in group.samples
     )
 
@@ -318,16 +212,16 @@ def wades(samples: Sequence[Sample], curve: Sequence[float], kind: str) -> dict[
     told = {
         cell: own
         for cell, own in found.items()
-        if not overrun.why(own) and not _unasked(own, kind, curve)
+        if not overrun.why(own) and not unasked(own, kind, curve)
     }
     return {cell: [wade_of(sample, curve, kind) for sample in own] for cell, own in told.items()}
 
 
 def wade_of(sample: Sample, curve: Sequence[float], kind: str) -> float:
     """Return the WADE of one search."""
-    crossings = [_crossing(sample, gap, kind) for gap in curve]
+    crossings = [crossing_of(sample, gap, kind) for gap in curve]
     return wade.value(
-        [None if crossing is None else _latency_s(crossing) for crossing in crossings], curve
+        [None if crossing is None else latency_s_of(crossing) for crossing in crossings], curve
     )
 
 
@@ -336,64 +230,6 @@ def wade_name(kind: str, cell: str, curve: Sequence[float]) -> str:
     those of the paper.
     """
     return "_".join(filter(None, (wade.name(curve), kind, cell)))
-
-
-def _threshold(sample: Sample, gap: float, kind: str) -> int | None:
-    """Return the cost that a gap to the target of a `kind` stands for, None where there is no such
-    target.
-    """
-    target = None if sample.costs is None else target_of(sample.costs, kind)
-    return None if target is None else threshold_cost(target, gap)
-
-
-def _unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
-    """Return why nothing is known of these gaps; a search without a vector has reached none of
-    them, and does not count here.
-    """
-    useful = [sample for sample in samples if sample.costs is not None]
-    costs = [[_threshold(sample, gap, kind) for gap in gaps] for sample in useful]
-    if without := sum(None in row for row in costs):
-        return (
-            f"{without} of {len(samples)} searches are of a workload without "
-            f"{'a best known' if kind else 'an official'} target"
-        )
-    untold = sum(bool({*row} - {*_told(sample)}) for sample, row in zip(useful, costs, strict=True))
-    return (
-        f"{untold} of {len(samples)} searches were not told its cost: the device marks too few "
-        "thresholds, or best_known = false"
-        if untold
-        else ""
-    )
-
-
-def _told(sample: Sample) -> tuple[int, ...]:
-    assert sample.solve is not None
-    return sample.solve.thresholds
-
-
-def _crossing(sample: Sample, gap: float, kind: str) -> Crossing | None:
-    """Return the crossing of a gap's cost, None where the device did not mark it, or its vector
-    does not cost as little.
-    """
-    cost = _threshold(sample, gap, kind)
-    if sample.costs is None or cost is None:
-        return None
-    found = next((crossing for crossing in sample.crossings if crossing.threshold == cost), None)
-    return (
-        found
-        if found is not None and found.window is not None and sample.costs.cost <= cost
-        else None
-    )
-
-
-def _latency_s(crossing: Crossing) -> float:
-    assert crossing.window is not None
-    return crossing.window.latency_s
-
-
-def _limit_s(sample: Sample) -> float:
-    assert sample.solve is not None
-    return sample.solve.timeout_s
 
 
 def _mean(values: Sequence[float], unit: str, higher_is_better: bool) -> Metric:

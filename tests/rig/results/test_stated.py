@@ -9,7 +9,7 @@ import pytest
 
 from rig import typed
 from rig.results.document import IntervalResult, MetricResult
-from rig.results.results import _interval
+from rig.results.metric_result import interval_result
 from rig.results.stated import ends, stated
 from rig.stats.interval import Interval
 
@@ -31,7 +31,7 @@ def metric(
 
 def _written(interval: Interval) -> IntervalResult:
     """Return an interval as its reader has it: None instead of what is not finite."""
-    return typed.from_json(IntervalResult, typed.to_json(_interval(interval)), "an interval")
+    return typed.from_json(IntervalResult, typed.to_json(interval_result(interval)), "an interval")
 
 
 def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None:
