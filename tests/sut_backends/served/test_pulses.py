@@ -50,6 +50,7 @@ def pulsed(scope: Scope) -> PulsedSut:
     return PulsedSut(CpuSut.open(CpuSut.Settings(slots=4), context), scope, HOLD_S)
 
 
+@pytest.mark.paced  # the pattern of SYNC is the host's pace
 def test_every_mark_that_the_host_is_told_is_an_edge_on_the_line_at_its_tick() -> None:
     scope = Scope()
     endpoint = TcpEndpoint(LOOPBACK, 0)
