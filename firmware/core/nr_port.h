@@ -36,10 +36,10 @@ struct nr_port {
     uint64_t (*ticks)(void *context);
 
     /* Drops SYNC, then reads the tick, both in constant time, and sees to it that SYNC rises
-       `hold_us` later; returns the tick. May block for the pulse where no timer can end it (then
-       NR_CAP_MARK_NONBLOCKING is clear), and for the rest of the previous pulse and an equally long
-       high time. `phase` is the phase that begins: a real port ignores it, a simulated one draws
-       its current from it. */
+       `hold_us` later, never sooner; returns the tick. May block for the pulse where no timer can
+       end it (then NR_CAP_MARK_NONBLOCKING is clear), and for the rest of the previous pulse and an
+       equally long high time. `phase` is the phase that begins: a real port ignores it, a simulated
+       one draws its current from it. */
     uint64_t (*mark)(void *context, uint8_t phase, uint16_t hold_us);
 
     /* Waits `duration_us` configured and ready (not asleep): the idle state whose power is

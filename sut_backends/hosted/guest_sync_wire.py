@@ -50,7 +50,7 @@ class GuestWire(EdgeWire):
         )
 
     def _take(self, line: bytes) -> None:
-        """Take `T tick` or `E tick phase hold_us`, all hexadecimal."""
+        """Take `T tick` or `E tick phase low_us`, all hexadecimal."""
         try:
             kind, *words = line.decode("ascii").split(" ")
             numbers = [int(word, 16) for word in words]
@@ -65,13 +65,15 @@ class GuestWire(EdgeWire):
                 "the edge wire carries something else", evidence=repr(line[:80])
             )
 
-    def _pulse(self, tick: int, phase: int, hold_us: int) -> None:
+    def _pulse(self, tick: int, phase: int, low_us: int) -> None:
         fall_ns = self._origin_ns + tick * NS_PER_TICK
-        rise_ns = fall_ns + hold_us * 1_000
+        rise_ns = fall_ns + low_us * NS_PER_TICK
         self._phase = phase
         self._put(fall_ns, False, self._power_w.of(phase, False))
         self._put(rise_ns, True, self._power_w.of(phase, True))
-        self._tell(rise_ns + hold_us * 1_000)  # before that the firmware gives no second pulse
+        # Before that the firmware gives no second pulse: it is low for a microsecond that has begun
+        # more than high.
+        self._tell(rise_ns + (low_us - 1) * NS_PER_TICK)
 
     def _tell(self, time_ns: int) -> None:
         if time_ns > self._told_ns:

@@ -15,7 +15,7 @@ enum {
 
 struct edge {
     uint64_t tick;
-    uint16_t hold_us;
+    uint32_t low_us;
     uint8_t phase;
 };
 
@@ -43,21 +43,21 @@ static void tell_edges(void)
         *to++ = ' ';
         to = put_hex(to, edges[i].phase, 2);
         *to++ = ' ';
-        to = put_hex(to, edges[i].hold_us, 4);
+        to = put_hex(to, edges[i].low_us, 5);
         *to++ = '\n';
         nr_board_wire_write(line, (size_t)(to - line));
     }
     kept = 0;
 }
 
-void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint16_t hold_us)
+void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint32_t low_us)
 {
     if (kept == EDGES_KEPT) {
         tell_edges();
     }
     edges[kept].tick = tick;
     edges[kept].phase = phase;
-    edges[kept].hold_us = hold_us;
+    edges[kept].low_us = low_us;
     kept++;
 }
 

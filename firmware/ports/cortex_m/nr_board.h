@@ -21,9 +21,19 @@ void nr_board_init(void);
 /* The free-running 32-bit counter of microseconds. */
 uint32_t nr_board_counter_us(void);
 
-/* Drops SYNC, reads the counter, both in constant time; hardware raises the line `hold_us` later.
-   Interrupts are off. */
-uint32_t nr_board_pulse(uint16_t hold_us);
+/* Drops SYNC, reads the counter, both in constant time; hardware raises the line when the counter
+   has gone on by `low_us`, up to 65536. Interrupts are off. */
+uint32_t nr_board_pulse(uint32_t low_us);
+
+/* Whether a rate of the UART is off by more than 2 %, which the far end may not understand. All three
+   are whole numbers, so that the preprocessor can ask. */
+#define NR_BAUD_IS_OFF(made, baud) \
+    (((made) > (baud) ? (made) - (baud) : (baud) - (made)) > (baud) / 50U)
+
+/* The rate after reset; a build may choose another one that the board's clock can make. */
+#ifndef NR_BAUD_AT_START
+#define NR_BAUD_AT_START 115200U
+#endif
 
 /* Hands one byte to the UART, waiting for room; drain returns when the last bit has left. */
 void nr_board_uart_put(uint8_t byte);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The edge wire of an emulated board: no emulator lets its pins out, so what SYNC does is told in
    lines of text on a channel of its own.
-       E tttttttttttt pp hhhh   at tick t SYNC fell, the phase p began, and h microseconds later
-                                SYNC rises by itself
+       E tttttttttttt pp lllll  at tick t SYNC fell, the phase p began, and at tick t + l SYNC
+                                rises by itself
        T tttttttttttt           everything before tick t has been told
    All numbers are hexadecimal with leading zeros, a line ends with LF, ticks rise from line to
    line. Edges are kept in memory during a window and told after it: they cost the window a few
@@ -13,17 +13,17 @@
 #include <stdint.h>
 
 #ifdef NR_EMULATED
-void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint16_t hold_us);
+void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint32_t low_us);
 
 /* Tells the edges that were noted, and the time `tick`, which is now, where that was last told some
    milliseconds ago. */
 void nr_edge_wire_tell(uint64_t tick);
 #else
-static inline void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint16_t hold_us)
+static inline void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint32_t low_us)
 {
     (void)tick;
     (void)phase;
-    (void)hold_us;
+    (void)low_us;
 }
 static inline void nr_edge_wire_tell(uint64_t tick) { (void)tick; }
 #endif

@@ -31,15 +31,17 @@ static uint64_t port_mark(void *context, uint8_t phase, uint16_t hold_us)
     struct cortex_m *core = context;
     uint64_t tick;
     uint32_t counter_us;
+    /* the line falls within a microsecond that has begun: one more, and it is low for `hold_us` */
+    uint32_t low_us = (uint32_t)hold_us + 1U;
     /* the previous pulse, and as long a rest after it */
     while (port_ticks(core) < core->free_tick) {
     }
     nr_interrupts_off();
-    counter_us = nr_board_pulse(hold_us);
+    counter_us = nr_board_pulse(low_us);
     nr_interrupts_on();
     tick = extended(core, counter_us);
-    core->free_tick = tick + 2U * hold_us;
-    nr_edge_wire_note(tick, phase, hold_us);
+    core->free_tick = tick + low_us + hold_us;
+    nr_edge_wire_note(tick, phase, low_us);
     return tick;
 }
 

@@ -37,7 +37,17 @@ enum { UART_ENABLED = 4, UART_INTERRUPT_RXDRDY = 1 << 2, PIN_TX = 24, PIN_RX = 2
 #define TIMER_CC1 NR_REGISTER(0x40008544U)
 enum { BITMODE_32 = 3, PRESCALER_1MHZ = 4, TIMER_INTERRUPT_1 = 1 << 17 };
 
-enum { BAUD_AT_START = 115200, BAUD_MIN = 1200, BAUD_MAX = 1000000 };
+/* The register counts the clock's 2^32nd parts and ignores the lowest twelve bits: a step is 15 Bd,
+   coarse at low rates; up to 1 MBd is stated. */
+#define UART_HZ 16000000ULL
+#define RATE_STEP 0x1000U
+#define RATE_OF(baud) (((((baud) * 1ULL) << 32U) / UART_HZ + RATE_STEP / 2U) / RATE_STEP * RATE_STEP)
+#define BAUD_MADE(baud) ((RATE_OF(baud) * UART_HZ) >> 32U)
+#define BAUD_MAX 1000000U
+#define IS_REFUSED(baud) ((baud) > BAUD_MAX || NR_BAUD_IS_OFF(BAUD_MADE(baud), (baud)))
+#if IS_REFUSED(NR_BAUD_AT_START)
+#error "NR_BAUD_AT_START: the UART cannot make this rate within 2 percent, or it is above 1000000"
+#endif
 
 /* Static: the transmitter says only after a byte that it is free. */
 static uint8_t transmitting;
@@ -47,7 +57,7 @@ void nr_board_describe(struct nr_port *port)
     port->tick_hz = 1000000;
     port->hold_min_us = 1;
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
-    port->baud = BAUD_AT_START;
+    port->baud = NR_BAUD_AT_START;
     port->device = "microbit";
     port->sync_pin = "edge wire";
 }
@@ -68,11 +78,6 @@ void nr_on_wake(void) { TIMER_COMPARE1 = 0; }
 
 /* ---- start ---- */
 
-static uint32_t rate_of(uint32_t baud)
-{
-    return (uint32_t)((((uint64_t)baud << 32U) / 16000000U + 0x800U) & 0xFFFFF000U);
-}
-
 void nr_board_init(void)
 {
     TIMER_BITMODE = BITMODE_32;
@@ -81,7 +86,7 @@ void nr_board_init(void)
     TIMER_START = 1;
     UART_PSELTXD = PIN_TX;
     UART_PSELRXD = PIN_RX;
-    UART_BAUDRATE = rate_of(BAUD_AT_START);
+    UART_BAUDRATE = (uint32_t)RATE_OF(NR_BAUD_AT_START);
     UART_ENABLE = UART_ENABLED;
     UART_INTENSET = UART_INTERRUPT_RXDRDY;
     UART_STARTTX = 1;
@@ -99,11 +104,11 @@ uint32_t nr_board_counter_us(void)
     return TIMER_CC0;
 }
 
-/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer
+/* The far end of the edge wire makes the pulse: it raises the line so much later, as a timer
    would. */
-uint32_t nr_board_pulse(uint16_t hold_us)
+uint32_t nr_board_pulse(uint32_t low_us)
 {
-    (void)hold_us;
+    (void)low_us;
     return nr_board_counter_us();
 }
 
@@ -143,10 +148,10 @@ void nr_board_uart_drain(void) { wait_for_transmitter(); }
 
 int nr_board_uart_set_baud(uint32_t baud)
 {
-    if (baud < BAUD_MIN || baud > BAUD_MAX) {
+    if (baud == 0 || IS_REFUSED(baud)) {
         return -1;
     }
-    UART_BAUDRATE = rate_of(baud);
+    UART_BAUDRATE = (uint32_t)RATE_OF(baud);
     return 0;
 }
 

@@ -28,17 +28,21 @@ enum {
 #define FPGAIO_COUNTER NR_REGISTER(0x40028018U)
 #define FPGAIO_PRESCALE NR_REGISTER(0x4002801CU)
 
-enum { BAUD_AT_START = 115200, BITS_PER_BYTE = 10 };
+enum { BITS_PER_BYTE = 10 };
+#define DIVIDER_AT_START ((NR_CPU_HZ + NR_BAUD_AT_START / 2U) / NR_BAUD_AT_START)
+#if DIVIDER_AT_START < 16 || NR_BAUD_IS_OFF(NR_CPU_HZ / DIVIDER_AT_START, NR_BAUD_AT_START)
+#error "NR_BAUD_AT_START: the UART cannot make this rate from its clock within 2 percent"
+#endif
 
 /* Interrupts and drain have no context. */
-static uint32_t byte_us = 1 + BITS_PER_BYTE * 1000000U / BAUD_AT_START;
+static uint32_t byte_us = 1 + BITS_PER_BYTE * 1000000U / NR_BAUD_AT_START;
 
 void nr_board_describe(struct nr_port *port)
 {
     port->tick_hz = 1000000;
     port->hold_min_us = 1;
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
-    port->baud = BAUD_AT_START;
+    port->baud = NR_BAUD_AT_START;
     port->device = "mps2-an385";
     port->sync_pin = "edge wire";
 }
@@ -66,7 +70,7 @@ void nr_board_init(void)
     FPGAIO_PRESCALE = NR_CPU_HZ / 1000000U - 1U;
     UART_BAUDDIV(UART_WIRE) = BAUDDIV_MIN;
     UART_CTRL(UART_WIRE) = CTRL_TX;
-    UART_BAUDDIV(UART_LINE) = NR_CPU_HZ / BAUD_AT_START;
+    UART_BAUDDIV(UART_LINE) = DIVIDER_AT_START;
     UART_CTRL(UART_LINE) = CTRL_TX | CTRL_RX | CTRL_RX_INTERRUPT;
     (void)UART_DATA(UART_LINE); /* the emulator looks for bytes from here on */
     nr_interrupt_enable(NR_UART_INTERRUPT);
@@ -76,11 +80,11 @@ void nr_board_init(void)
 
 uint32_t nr_board_counter_us(void) { return FPGAIO_COUNTER; }
 
-/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer
+/* The far end of the edge wire makes the pulse: it raises the line so much later, as a timer
    would. */
-uint32_t nr_board_pulse(uint16_t hold_us)
+uint32_t nr_board_pulse(uint32_t low_us)
 {
-    (void)hold_us;
+    (void)low_us;
     return FPGAIO_COUNTER;
 }
 
@@ -111,8 +115,7 @@ int nr_board_uart_set_baud(uint32_t baud)
 {
     uint32_t divider = baud == 0 ? 0 : (NR_CPU_HZ + baud / 2U) / baud;
     uint32_t made = divider == 0 ? 0 : NR_CPU_HZ / divider;
-    uint32_t off = made > baud ? made - baud : baud - made;
-    if (divider < BAUDDIV_MIN || divider > 0xFFFFFU || off > baud / 50U) {
+    if (divider < BAUDDIV_MIN || divider > 0xFFFFFU || NR_BAUD_IS_OFF(made, baud)) {
         return -1;
     }
     UART_BAUDDIV(UART_LINE) = divider;

@@ -21,10 +21,6 @@ enum {
     /* BOARD: a faster tick tells shorter windows apart; its period must divide a microsecond, and
        the timer's rate it */
     TICK_HZ = 1000000,
-    BAUD_AT_START = 115200,
-    BAUD_ERROR_MAX = 50, /* one part in so many */
-    DIVIDER_MIN = 16,    /* the USART samples a bit 16 times */
-    DIVIDER_MAX = 0xFFFF,
     HOLD_MIN_US = 2,     /* SysTick ends a pulse some cycles late, never early */
     REST_US = 1000,
     /* the last part of a wait: to fall asleep and wake takes some microseconds of its own */
@@ -33,6 +29,23 @@ enum {
     SLOTS = 1,
     RING_B = 4096        /* a power of two; NR_WINDOW full frames are 8 * (256 + 10) bytes */
 };
+
+/* BOARD: another rate after reset, as -DBAUD_AT_START=... as well. */
+#ifndef BAUD_AT_START
+#define BAUD_AT_START 115200U
+#endif
+#define BAUD_ERROR_MAX 50U /* one part in so many */
+#define DIVIDER_MIN 16U    /* the USART samples a bit 16 times */
+#define DIVIDER_MAX 0xFFFFU
+#define DIVIDER_OF(baud) ((USART_HZ + (baud) / 2U) / (baud))
+#define OFF_HZ(divider, baud) \
+    ((divider) * (baud) > USART_HZ ? (divider) * (baud) - USART_HZ : USART_HZ - (divider) * (baud))
+#define IS_REFUSED(divider, baud) \
+    ((divider) < DIVIDER_MIN || (divider) > DIVIDER_MAX \
+     || OFF_HZ(divider, baud) * BAUD_ERROR_MAX > USART_HZ)
+#if BAUD_AT_START == 0 || IS_REFUSED(DIVIDER_OF(BAUD_AT_START), BAUD_AT_START)
+#error "BAUD_AT_START: the USART cannot make this rate from USART_HZ within 2 percent"
+#endif
 
 /* Fails to compile where a microsecond is no whole number of ticks, the timer cannot make the tick,
    or SysTick cannot count to 65 535 us. BOARD: for the last, give SysTick its slower clock: leave
@@ -143,12 +156,8 @@ static void board_drain(void *context)
 /* The divider for a rate, or 0 where it would be off by more than 2 %. */
 static uint32_t divider_of(uint32_t baud)
 {
-    uint32_t divider = baud != 0 ? (USART_HZ + baud / 2U) / baud : 0;
-    uint64_t product = (uint64_t)divider * baud;
-    uint64_t error = product > USART_HZ ? product - USART_HZ : USART_HZ - product;
-    return divider < DIVIDER_MIN || divider > DIVIDER_MAX || error * BAUD_ERROR_MAX > USART_HZ
-               ? 0
-               : divider;
+    uint64_t divider = baud != 0 ? DIVIDER_OF(baud) : 0;
+    return IS_REFUSED(divider, baud) ? 0 : (uint32_t)divider;
 }
 
 static int board_set_baud(void *context, uint32_t baud)

@@ -53,7 +53,11 @@ enum {
 enum { SR_ORE = 1 << 3, SR_RXNE = 1 << 5, SR_TC = 1 << 6, SR_TXE = 1 << 7 };
 enum { CR1_RE = 1 << 2, CR1_TE = 1 << 3, CR1_RXNEIE = 1 << 5, CR1_UE = 1 << 13 };
 
-enum { BAUD_AT_START = 115200, BRR_MIN = 16 };
+enum { BRR_MIN = 16 };
+#define BRR_AT_START ((NR_UART_HZ + NR_BAUD_AT_START / 2U) / NR_BAUD_AT_START)
+#if BRR_AT_START < 16 || NR_BAUD_IS_OFF(NR_UART_HZ / BRR_AT_START, NR_BAUD_AT_START)
+#error "NR_BAUD_AT_START: the USART cannot make this rate from NR_UART_HZ within 2 percent"
+#endif
 
 #ifndef NR_EMULATED /* the emulator has no pins */
 static uint8_t sync_level(void *context)
@@ -68,7 +72,7 @@ void nr_board_describe(struct nr_port *port)
     port->tick_hz = 1000000;
     port->hold_min_us = 2; /* the match must lie behind the instruction that arms it */
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
-    port->baud = BAUD_AT_START;
+    port->baud = NR_BAUD_AT_START;
 #ifdef NR_EMULATED
     port->device = "stm32f405 (netduinoplus2)";
     port->sync_pin = "edge wire";
@@ -132,7 +136,7 @@ void nr_board_init(void)
 #ifdef NR_EMULATED
     USART_CR1(USART_WIRE) = CR1_UE | CR1_TE;
 #endif
-    USART_BRR(USART_LINE) = (NR_UART_HZ + BAUD_AT_START / 2) / BAUD_AT_START;
+    USART_BRR(USART_LINE) = BRR_AT_START;
     USART_CR1(USART_LINE) = CR1_UE | CR1_TE | CR1_RE | CR1_RXNEIE;
     (void)USART_DR(USART_LINE); /* the emulator looks for bytes from here on */
     nr_interrupt_enable(NR_UART_INTERRUPT);
@@ -142,12 +146,12 @@ void nr_board_init(void)
 
 uint32_t nr_board_counter_us(void) { return TIM2_CNT; }
 
-uint32_t nr_board_pulse(uint16_t hold_us)
+uint32_t nr_board_pulse(uint32_t low_us)
 {
     uint32_t tick;
     TIM2_CCMR1 = OC1_FORCE_LOW;
     tick = TIM2_CNT;
-    TIM2_CCR1 = tick + hold_us;
+    TIM2_CCR1 = tick + low_us;
     TIM2_CCMR1 = OC1_HIGH_ON_MATCH;
     return tick;
 }
@@ -173,8 +177,7 @@ int nr_board_uart_set_baud(uint32_t baud)
 {
     uint32_t divider = baud == 0 ? 0 : (NR_UART_HZ + baud / 2U) / baud;
     uint32_t made = divider == 0 ? 0 : NR_UART_HZ / divider;
-    uint32_t off = made > baud ? made - baud : baud - made;
-    if (divider < BRR_MIN || divider > 0xFFFFU || off > baud / 50U) {
+    if (divider < BRR_MIN || divider > 0xFFFFU || NR_BAUD_IS_OFF(made, baud)) {
         return -1;
     }
     USART_BRR(USART_LINE) = divider;

@@ -73,13 +73,15 @@ static uint64_t board_ticks(void *context)
     return board->ticks_high;
 }
 
-/* Drops SYNC, reads the tick, returns it; SYNC is high again `hold_us` later. The distance from the
-   falling edge to the reading must be the same every time: disable interrupts around the two, call
-   nothing in between, keep the code in the same memory (flash wait states). If the line has been
-   high for less than the hold of the previous pulse, wait for that first. Write here, best: a
-   one-shot timer or an output-compare channel raises the line, and the flag NR_CAP_MARK_NONBLOCKING
-   is set. Write here, else: spin for the hold, clear the flag; the pulse is then part of the phase,
-   and the null workload shows how much. `phase` is for simulations: ignore it. */
+/* Drops SYNC, reads the tick, returns it; SYNC is high again `hold_us` later, never sooner: a
+   counter that is read has begun its tick before, so the line rises a tick later than tick and hold
+   say. The distance from the falling edge to the reading must be the same every time: disable
+   interrupts around the two, call nothing in between, keep the code in the same memory (flash wait
+   states). If the line has been high for less than the hold of the previous pulse, wait for that
+   first. Write here, best: a one-shot timer or an output-compare channel raises the line, and the
+   flag NR_CAP_MARK_NONBLOCKING is set. Write here, else: spin for the hold, clear the flag; the
+   pulse is then part of the phase, and the null workload shows how much. `phase` is for
+   simulations: ignore it. */
 static uint64_t board_mark(void *context, uint8_t phase, uint16_t hold_us)
 {
     (void)phase;

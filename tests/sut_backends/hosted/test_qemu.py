@@ -82,7 +82,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
     ]
     rises = [state for state in states[2:] if state.level][: len(falls)]
     assert {rise.time_ns - fall.time_ns for rise, fall in zip(rises, falls, strict=True)} == {
-        50_000
+        51_000
     }
     assert truth_j == pytest.approx(
         0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12
@@ -378,16 +378,16 @@ def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(
     wire: tuple[int, GuestWire, World],
 ) -> None:
     write_fd, edges, world = wire
-    os.write(write_fd, b"E 000000000064 02 0032\nE 0000000000")
-    assert world.horizon_ns() == 1_000_200_000
-    os.write(write_fd, b"c8 00 0032\n")
-    assert world.horizon_ns() == 1_000_300_000
+    os.write(write_fd, b"E 000000000064 02 00033\nE 0000000000")
+    assert world.horizon_ns() == 1_000_201_000
+    os.write(write_fd, b"c9 00 00033\n")
+    assert world.horizon_ns() == 1_000_302_000
     states = [(state.time_ns, state.level, state.power_w) for state in world.states()[2:]]
     expected = [
         (1_000_100_000, False, 0.05),
-        (1_000_150_000, True, 0.05),
-        (1_000_200_000, False, 0.01),
-        (1_000_250_000, True, 0.01),
+        (1_000_151_000, True, 0.05),
+        (1_000_201_000, False, 0.01),
+        (1_000_252_000, True, 0.01),
     ]
     assert states == expected
     assert edges.late_events == 0
