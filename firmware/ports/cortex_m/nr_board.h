@@ -25,8 +25,8 @@ uint32_t nr_board_counter_us(void);
    has gone on by `low_us`, up to 65536. Interrupts are off. */
 uint32_t nr_board_pulse(uint32_t low_us);
 
-/* Whether a rate of the UART is off by more than 2 %, which the far end may not understand. All three
-   are whole numbers, so that the preprocessor can ask. */
+/* Whether a rate of the UART is off by more than 2 %, which the far end may not understand. For
+   whole numbers, so that the preprocessor can ask. */
 #define NR_BAUD_IS_OFF(made, baud) \
     (((made) > (baud) ? (made) - (baud) : (baud) - (made)) > (baud) / 50U)
 

@@ -41,7 +41,8 @@ enum { BITMODE_32 = 3, PRESCALER_1MHZ = 4, TIMER_INTERRUPT_1 = 1 << 17 };
    coarse at low rates; up to 1 MBd is stated. */
 #define UART_HZ 16000000ULL
 #define RATE_STEP 0x1000U
-#define RATE_OF(baud) (((((baud) * 1ULL) << 32U) / UART_HZ + RATE_STEP / 2U) / RATE_STEP * RATE_STEP)
+#define RATE_OF(baud) \
+    (((((baud) * 1ULL) << 32U) / UART_HZ + RATE_STEP / 2U) / RATE_STEP * RATE_STEP)
 #define BAUD_MADE(baud) ((RATE_OF(baud) * UART_HZ) >> 32U)
 #define BAUD_MAX 1000000U
 #define IS_REFUSED(baud) ((baud) > BAUD_MAX || NR_BAUD_IS_OFF(BAUD_MADE(baud), (baud)))
