@@ -113,8 +113,9 @@ class FrontEnd:
 
     def late(self) -> Iterator[tuple[int, int]]:
         """Return and forget spans of samples that had been taken before the log told of a state in
-        them.
+        them; at the end of a recording too, where no sample follows that would show it.
         """
+        self._fetch()
         late = self._late
         self._late = []
         yield from late

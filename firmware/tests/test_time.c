@@ -55,10 +55,25 @@ static void a_busy_device_does_not_notice_that_it_was_stopped(void)
     int64_t start_ns;
     nr_true_time_start(&time, 0);
     start_ns = nr_true_time_ns(&time);
-    nr_true_time_resume(&time, start_ns, true);
+    nr_true_time_resume(&time, start_ns, nr_wall_ns(), true);
     sleep_ms(50); /* as if another process had the processor */
     CHECK(nr_true_time_ns(&time) - start_ns < 5000000);
     CHECK(nr_wall_ns() - nr_true_time_ns(&time) >= 45000000);
+}
+
+/* Who was told the two times at the end of a computation knows the time from there on. */
+static void idle_time_goes_on_from_the_wall_time_that_was_told(void)
+{
+    struct nr_true_time time;
+    int64_t start_ns;
+    int64_t wall_ns;
+    nr_true_time_start(&time, 0);
+    start_ns = nr_true_time_ns(&time) - 1000000;
+    wall_ns = nr_wall_ns();
+    sleep_ms(20); /* as if another process had the processor */
+    nr_true_time_resume(&time, start_ns, wall_ns, false);
+    CHECK(nr_true_time_ns(&time) >= start_ns + 20000000);
+    CHECK(nr_true_time_ns(&time) - start_ns <= nr_wall_ns() - wall_ns);
 }
 
 static void time_never_goes_back(void)
@@ -75,7 +90,7 @@ static void time_never_goes_back(void)
         CHECK(stolen_ns >= 0);
         before_ns = now_ns;
         if (i % 10 == 0) {
-            nr_true_time_resume(&time, now_ns, i % 20 == 0);
+            nr_true_time_resume(&time, now_ns, nr_wall_ns(), i % 20 == 0);
         }
     }
 }
@@ -86,12 +101,12 @@ static void a_busy_processor_takes_the_same_time_for_the_same_blocks(void)
     int64_t start_ns;
     nr_true_time_start(&time, 25);
     start_ns = nr_true_time_ns(&time);
-    nr_true_time_resume(&time, start_ns, true);
+    nr_true_time_resume(&time, start_ns, nr_wall_ns(), true);
     sleep_ms(20);
     CHECK(nr_true_time_ns(&time) == start_ns);
     nr_blocks_add(1000000);
     CHECK(nr_true_time_ns(&time) == start_ns + 25000000);
-    nr_true_time_resume(&time, start_ns + 25000000, false);
+    nr_true_time_resume(&time, start_ns + 25000000, nr_wall_ns(), false);
     sleep_ms(20);
     CHECK(nr_true_time_ns(&time) - start_ns >= 45000000);
 }
@@ -100,6 +115,7 @@ int main(void)
 {
     RUN(ticks_are_exact_for_years);
     RUN(idle_time_is_wall_time);
+    RUN(idle_time_goes_on_from_the_wall_time_that_was_told);
     RUN(a_busy_device_does_not_notice_that_it_was_stopped);
     RUN(a_busy_processor_takes_the_same_time_for_the_same_blocks);
     RUN(time_never_goes_back);

@@ -161,7 +161,7 @@ class PosixSut(WatchedSut):
             )
         with ExitStack() as stack:
             process, edges = _start(settings, context, stack)
-            with watched(process, edges):
+            with watched(process, edges), edges.marking():
                 uart = UartSut.open(_uart(settings, process.port), context)
             stack.callback(uart.close)
             return cls(uart, process, edges, settings, stack.pop_all())

@@ -9,6 +9,8 @@ import os
 import select
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -18,7 +20,13 @@ from rig.errors import RemoteProtocolError
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
 
-MARGIN_NS = 100_000_000  # within this, a line that states an edge has been written and can be read
+#: While the device may mark, a line that states an edge has been written and can be read within
+#: this: longer than the machine keeps a process waiting (0.57 s was seen, with nine at work on two
+#: cores). An edge that comes later is a gap of the recording: "reported ... ms too late".
+MARGIN_NS = 1_000_000_000
+#: The same after a step that failed or was stopped: what it still marks is of no use, and who
+#: stopped it waits for the end of the recording.
+GIVEN_UP_NS = 100_000_000
 # Phases in which the host may take time from the device; between the windows of a stream it
 # listens.
 _BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
@@ -59,6 +67,9 @@ class EdgeWire:
     `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states before a
     horizon that had been handed out, `reordered_events` those that came before the last one in the
     log and were put at its time: both stay 0 unless the machine is overloaded.
+
+    The log is complete `MARGIN_NS` before the present; between two steps up to the present itself:
+    the device has answered, so what it marked has been written, and nothing was asked of it since.
     """
 
     #: How long to wait for more once something has come: a line that comes in pieces is read as a
@@ -75,6 +86,7 @@ class EdgeWire:
         self.fault: RemoteProtocolError | None = None
         self._lock = threading.Lock()
         self._partial = b""
+        self._margin_ns = MARGIN_NS
         self._phase, self._last_ns, self._stolen_ns = END, world.states()[-1].time_ns, 0
         self._now_ns = world.now_ns()
         self._horizon_ns = 0
@@ -100,6 +112,23 @@ class EdgeWire:
         with self._lock:
             self._drain()
             return self._horizon_ns
+
+    @contextmanager
+    def marking(self) -> Iterator[None]:
+        """Let the device mark in this context: behind it it has answered, or nobody waits for that
+        any more.
+        """
+        self._trail_by(MARGIN_NS)
+        margin_ns = GIVEN_UP_NS
+        try:
+            yield
+            margin_ns = 0
+        finally:
+            self._trail_by(margin_ns)
+
+    def _trail_by(self, margin_ns: int) -> None:
+        with self._lock:
+            self._margin_ns = margin_ns
 
     def close(self) -> None:
         """End the thread; from here on the device draws nothing. Closing twice is allowed."""
@@ -154,7 +183,7 @@ class EdgeWire:
                 self._last_ns
             )  # how much of the wall's time the device gets is known only at its next edge
         else:
-            horizon_ns = self._world_ns(wall_ns) - MARGIN_NS
+            horizon_ns = self._world_ns(wall_ns) - self._margin_ns
         self._horizon_ns = max(self._horizon_ns, horizon_ns)
 
     def _take(self, line: bytes) -> None:

@@ -45,12 +45,12 @@ class WatchedSut:
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         """Do a step over the line of the process."""
-        with watched(self._process, self.edges):
+        with watched(self._process, self.edges), self.edges.marking():
             return self._uart.do(step, payloads)
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test."""
-        with watched(self._process, self.edges):
+        with watched(self._process, self.edges), self.edges.marking():
             return self._uart.self_test()
 
     def close(self) -> None:

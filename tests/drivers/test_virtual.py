@@ -14,6 +14,7 @@ from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.trace.trace import Trace
+from tests.waiting import eventually
 
 MS = 1_000_000
 
@@ -129,3 +130,28 @@ def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_pa
     assert len(gaps) == 1 and "too late" in gaps[0].cause
     # 50 ms late at 200 kS/s; on a busy machine the thread that samples may be behind by some of it.
     assert 1_000 < gaps[0].stop - gaps[0].start < 30_000
+
+
+def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(tmp_path: Path) -> None:
+    """Nothing more is sampled behind them: the log is looked at once more for their sake."""
+    context = BenchContext()
+    time_ns = [0]
+    asked_ns: list[int] = []
+
+    def horizon_ns() -> int:
+        asked_ns.append(time_ns[0])
+        return time_ns[0]
+
+    context.world.follow(lambda: time_ns[0], horizon_ns)
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
+    with monitor.record(tmp_path):
+        time_ns[0] = 300 * MS
+        # Who asks again has sampled up to what it was told before.
+        eventually(lambda: asked_ns.count(300 * MS) > 1)
+        context.world.put(200 * MS, False, 0.5)
+        context.world.put(201 * MS, True, 0.01)
+    monitor.close()
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert not len(trace.falls_s)
+    assert [(gap.start // 1000, gap.stop // 1000) for gap in trace.gaps] == [(39, 59)]
+    assert "100.0 ms too late" in trace.gaps[0].cause

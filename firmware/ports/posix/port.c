@@ -249,10 +249,11 @@ static void cycle_power(struct nr_posix *posix)
     posix->listening = false;
     posix->baud = posix->options.baud != 0 ? posix->options.baud : BAUD_AT_START;
     if (!posix->options.host_clock) {
+        int64_t wall_ns = nr_wall_ns();
         posix->options.rate.offset += posix->offset - nr_ticks_of(&posix->options.rate, rest_ns);
-        nr_true_time_resume(&posix->time, rest_ns, false);
+        nr_true_time_resume(&posix->time, rest_ns, wall_ns, false);
+        posix->stolen_ns = wall_ns - rest_ns;
     }
-    posix->stolen_ns = posix->options.host_clock ? 0 : nr_wall_ns() - rest_ns;
     write_edge(posix, rest_ns, 1, NR_PHASE_END, posix->stolen_ns);
     sleep_until(nr_wall_ns() + OFF_NS);
     while (read(posix->master_fd, lost, sizeof lost) > 0) {
@@ -303,7 +304,7 @@ static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
     note_query(posix, phase);
     posix->listening = phase == NR_PHASE_STREAM || phase == NR_PHASE_DECIDED;
     if (!posix->options.host_clock) {
-        nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
+        nr_true_time_resume(&posix->time, now_ns, posix->active_ns, is_busy_phase(phase));
     }
     return nr_ticks_of(&posix->options.rate, now_ns);
 }

@@ -41,11 +41,11 @@ int64_t nr_true_time_ns(const struct nr_true_time *time)
     return time->true_ns + (time->busy && cpu_ns < wall_ns ? cpu_ns : wall_ns);
 }
 
-void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, bool busy)
+void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, int64_t wall_ns, bool busy)
 {
     time->busy = busy;
     time->true_ns = true_ns;
-    time->wall_ns = nr_wall_ns();
+    time->wall_ns = wall_ns;
     time->cpu_ns = busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     time->blocks = nr_blocks();
 }

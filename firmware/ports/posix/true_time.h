@@ -23,10 +23,12 @@ int64_t nr_wall_ns(void);
 void nr_true_time_start(struct nr_true_time *time, uint32_t block_ns);
 int64_t nr_true_time_ns(const struct nr_true_time *time);
 
-/* Goes on from `true_ns`, which the caller has read before: what passed since, the simulation's own
-   work, did not happen. A moment of true time is told to others only once wall time has reached it:
-   a slow processor keeps its host waiting. */
-void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, bool busy);
+/* Goes on from `true_ns`, which the caller has read before, when wall time stood at `wall_ns`. Who
+   was told the difference of the two knows the device's time while it idles, however late this is
+   called. While it is busy, what passed since, the simulation's own work, did not happen. A moment
+   of true time is told to others only once wall time has reached it: a slow processor keeps its
+   host waiting. */
+void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, int64_t wall_ns, bool busy);
 
 /* A device timer: `offset` + true time * tick_hz * (1 + ppb * 1e-9), rounded down. */
 struct nr_tick_rate {
