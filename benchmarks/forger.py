@@ -21,7 +21,7 @@ import numpy as np
 
 from rig.report.report import rendered
 from rig.results import document, results
-from rig.session.planning import trial_seed
+from rig.session.turns import seed_of
 from rig.store import sample_lines
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, about_of, reading
@@ -106,8 +106,9 @@ def remake(folder: Path) -> None:
     trials = []
     for number in SessionFolder(folder).trials():
         path = folder / f"trial-{number}"
-        seed = trial_seed(context.config.bench.seed, number)
-        trial = results.reduce_trial(context, path, number, seed)
+        seed = seed_of(context.scenario, context.config.bench.seed, number)
+        recorded = SessionFolder(folder).recorded(number)
+        trial = results.reduce_trial(context, recorded, number, seed)
         (path / "samples.jsonl").write_text(sample_lines.text(trial))
         if trial.lines:
             (path / "results.txt").write_text("".join(line + "\n" for line in trial.lines))

@@ -24,6 +24,7 @@ PROBLEM_CODES = {
     "stream": "the signal and the device did not keep pace: windows came late, were lost, or have "
     "no answer",
     "cost": "the device's vector is not what it claims: another length, or another cost",
+    "answers": "interleaved trials have different answers to the same load of a sample",
     "rule": "a rule of the benchmark is not met",
 }
 

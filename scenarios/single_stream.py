@@ -58,6 +58,13 @@ class SingleStream:
         limit_s: Annotated[float, Gt(0), Unit("s"), doc("Longest time that a query may take.")] = (
             20.0
         )
+        interleaved: Annotated[
+            bool,
+            doc(
+                "Load each sample once for all trials, which query it in turn; false: one trial "
+                "behind the other. Results state it."
+            ),
+        ] = False
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -66,6 +73,11 @@ class SingleStream:
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Return the scenario as it is set."""
         return cls(settings)
+
+    @property
+    def interleaved(self) -> bool:
+        """Return whether the trials take turns at each sample."""
+        return self.settings.interleaved
 
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle, warm-up, then load and query for each sample, and idle again."""

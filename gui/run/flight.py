@@ -161,7 +161,7 @@ class Flight:
     def _take(self, event: Event) -> None:
         self.record.take(event)
         match event:
-            case TrialStarted() | TrialResumed():
+            case TrialStarted(recorded=False) | TrialResumed():
                 self.phases.begin(self.record.phases)
             case StepDone():
                 self.phases.done(event.done.completion)

@@ -50,11 +50,15 @@ def summary(found: Estimate, command: str = "") -> list[PlanLine]:
         PlanLine("What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"),
         PlanLine(
             "Time",
-            f"{about} {duration(found.trials * found.known_s)}{clock}, "
-            f"{duration(found.known_s)} a trial; {duration(found.session.most_s)} if every limit "
-            "is reached",
+            f"{about} {duration(found.session_known_s)}{clock}, "
+            f"{'trials interleaved' if found.interleaved else duration(found.known_s) + ' a trial'}"
+            f"; {duration(found.session.most_s)} if every limit is reached",
         ),
     ]
+    if found.interleaved is not None and found.trials > 1:
+        other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
+        how = "trial by trial" if found.interleaved else "interleaved, each sample loaded once"
+        lines.append(PlanLine("", f"{how}: {about} {other_s}"))
     if found.virtual:
         lines.append(
             PlanLine("", "virtual time passes faster than the clock on the wall: SIMULATED")

@@ -207,7 +207,7 @@ class RunRecord:
                 folder = SessionFolder(event.folder)
                 self._begin(event.folder, event.trials, event.queries, folder.provenance())
                 self._set(trials=_before(folder, event.finished))
-            case TrialStarted():
+            case TrialStarted(recorded=False):
                 self._begin_trial(event.trial, 0)
             case TrialResumed():
                 self._begin_trial(event.trial, event.step)

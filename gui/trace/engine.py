@@ -110,7 +110,7 @@ def open_subject(
             )
         chosen = rails[0] if rail is None or rail not in rails else rail
         trace = session.trace(number, chosen, segment)
-        count = len(segments(folder.trial(number)))
+        count = len(segments(folder.recorded(number)))
         return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
     trace = open_trace(path)
     place = trace.place

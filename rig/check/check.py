@@ -35,7 +35,7 @@ from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.problems import Problem
 from rig.results import document, results
-from rig.session.planning import trial_seed
+from rig.session.turns import interleaved, seed_of
 from rig.store import inventory, session_folder, strict_json
 from rig.store.journal import Journal
 from rig.store.provenance import packages, revision
@@ -56,6 +56,9 @@ from rig.trace.trace import TRACE
 
 #: What status a folder has in which something lies that belongs into no session.
 UNREAD = "not read"
+
+#: What a journal claims may ask for any amount of time: so many interleaved plans are made again.
+_TRIALS_MAX = 1000
 
 Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
 
@@ -110,7 +113,8 @@ class _Session:
 
     def checked(self, rails: Sequence[str]) -> Check:
         """Look at everything."""
-        found = list(files.findings(self.folder, self.journal, rails))
+        interleaved = self.context.interleaved
+        found = list(files.findings(self.folder, self.journal, rails, interleaved))
         found += self._provenance()
         replay, of_replay = self._replay()
         found += of_replay
@@ -127,8 +131,9 @@ class _Session:
         )
         trials = []
         for number in self.folder.trials():
+            recorded = 1 if self.context.interleaved else number
             broken = {
-                path: prints[path].fault for path in traces.get(number, ()) if prints[path].fault
+                path: prints[path].fault for path in traces.get(recorded, ()) if prints[path].fault
             }
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
@@ -153,6 +158,12 @@ class _Session:
         if self.context.provenance.bench_sha256 != digest:
             yield Finding(
                 PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}..."
+            )
+        if self.context.interleaved is not interleaved(self.context.scenario):
+            yield Finding(
+                PROVENANCE,
+                False,
+                f"says interleaved {self.context.interleaved}, {BENCH} has the other order",
             )
         try:
             for text in simulated.contradictions(self.context.config, self.context.provenance):
@@ -185,9 +196,12 @@ class _Session:
         ]
         return [path for path in places if path.exists()]
 
+    def _due(self) -> int:
+        return sum(event.trials for event in self.journal.events)
+
     def _complete(self) -> Iterator[Finding]:
         """Compare the number of trials with what was begun."""
-        due = sum(event.trials for event in self.journal.events)
+        due = self._due()
         there = self.folder.trials()
         if self.journal.status == "success" and there != list(range(1, due + 1)):
             yield Finding(
@@ -204,8 +218,12 @@ class _Session:
         broken: Mapping[Path, str],
     ) -> tuple[Trial | None, list[Finding]]:
         path = self.folder.trial(number)
+        recorded = self.folder.recorded(number)
         finished = self.journal.of_trial("trial_finished", number)
-        seed = trial_seed(self.context.config.bench.seed, number)
+        seed = seed_of(self.context.scenario, self.context.config.bench.seed, number)
+        if finished is None and recorded != path:
+            said = f"was recorded in {recorded.name}, and never measured: rig resume does it"
+            return None, [Finding(path.name, False, said)]
         if finished is None:
             return cut_off(self.context, path, number, seed)
         own = []
@@ -219,11 +237,12 @@ class _Session:
                     f"the seed of trial {number} is {told}, bench.toml and its number give {seed}",
                 )
             )
-        if unread := [*self._unread(path.name, found, broken)]:
+        if unread := [*self._unread(recorded.name, found, broken)]:
             return None, [*own, *unread]
-        if replay is not None:
+        if replay is not None and recorded == path:
             own += self._again(path, seed, replay)
-        if any(not finding.ok and finding.name.endswith(COMPLETIONS) for finding in own):
+        of_recording = files.changed(own if recorded == path else found, f"{recorded.name}/")
+        if any(name.endswith(COMPLETIONS) for name in of_recording):
             # What no plan has asked for may ask for any amount of time and memory.
             return None, [
                 *own,
@@ -234,7 +253,7 @@ class _Session:
                 ),
             ]
         try:
-            trial = results.reduce_trial(self.context, path, number, seed)
+            trial = results.reduce_trial(self.context, recorded, number, seed)
         except Exception as error:
             return None, [*own, Finding(path.name, False, cannot("it", error))]
         if finished.problems != tuple(trial.problems):
@@ -286,7 +305,7 @@ class _Session:
         told = [item for steps in counted(path) for item in steps]
         name = f"{path.name}/{COMPLETIONS}"
         try:
-            differences = list(replay.differences(seed, told))
+            differences = list(replay.differences(seed, told, min(self._due(), _TRIALS_MAX)))
         except NotInSession as error:
             yield Finding(
                 name, True, f"{count} lines scored again; the plan is not made again: {error.cause}"

@@ -28,9 +28,11 @@ from rig.trace.trace import TRACE
 Files = Mapping[str, str]
 
 
-def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> Iterator[Finding]:
+def findings(
+    folder: SessionFolder, journal: Journal, rails: Sequence[str], interleaved: bool = False
+) -> Iterator[Finding]:
     """Yield a finding for each file that is listed, and for each that is not; `rails` are those
-    that are recorded.
+    that are recorded, `interleaved`: all trials with the first one.
     """
     for fault in journal.faults:
         yield Finding(EVENTS, False, fault)
@@ -75,7 +77,7 @@ def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> I
             yield Finding(
                 f"{name}/", False, "was added: no line of events.jsonl names a file in it"
             )
-    for name, why in _unlisted(folder, journal, rails, listed):
+    for name, why in _unlisted(journal, rails, listed, interleaved):
         yield Finding(EVENTS, False, f"names no {name}{why}")
 
 
@@ -103,7 +105,7 @@ def _listed(journal: Journal) -> dict[str, str]:
 
 
 def _unlisted(
-    folder: SessionFolder, journal: Journal, rails: Sequence[str], listed: Files
+    journal: Journal, rails: Sequence[str], listed: Files, interleaved: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield what every session has, and this one's lines do not name."""
     for name in (BENCH, PROVENANCE, *([RESULTS] if journal.status == "success" else [])):
@@ -117,7 +119,8 @@ def _unlisted(
             case "trial_resumed":
                 segments[event.trial] = _segment_folders(event)
             case "trial_finished":
-                due = _due_of_trial(segments.get(event.trial, [""]), rails)
+                places = [] if interleaved and event.trial > 1 else segments.get(event.trial, [""])
+                due = _due_of_trial(places, rails)
                 yield from (
                     (name, f" of trial-{event.trial}") for name in due if name not in event.files
                 )

@@ -5,6 +5,7 @@ by the bytes in the session.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 from rig.results.results import Context
 from rig.session.execute import done
+from rig.session.turns import turns
 from rig.store import completion_lines
 
 
@@ -56,7 +58,8 @@ class Replay:
         """Return a step that is done with the scores that its output has; raise RigError where it
         can have none.
         """
-        return done(self.task, item.number, item.step, item.completion)
+        again = done(self.task, item.number, item.step, item.completion)
+        return dataclasses.replace(again, trial=item.trial)
 
     def rescored(
         self, lines: Sequence[Mapping[str, Any]]
@@ -71,23 +74,24 @@ class Replay:
             # As JSON has it: a tuple is a list there.
             yield number, line, json.loads(json.dumps(again))
 
-    def differences(self, seed: int, told: Sequence[StepRecord]) -> Iterator[str]:
-        """Yield where what was done in a trial is not the plan of its seed; the first difference
-        ends the comparison.
+    def differences(self, seed: int, told: Sequence[StepRecord], trials: int) -> Iterator[str]:
+        """Yield where what was done in a trial, or in all `trials` where they are interleaved, is
+        not the plan of its seed; the first difference ends the comparison.
         """
         known = {item.number: item for item in told if kinds.planned(item.step)}
         if len(known) < sum(kinds.planned(item.step) for item in told):
             yield "a step was done twice"
             return
-        plan = self.scenario.plan(self.task, seed)
+        plan = turns(self.scenario, self.task, seed, trials)
         number = 0
         completion = None
         while True:
             try:
-                step = plan.send(completion)
+                turn = plan.send(completion)
             except StopIteration:
                 break
             number += 1
+            step = turn.step
             item = known.pop(number, None)
             if item is None and kinds.of(step).loads:
                 completion = None
@@ -96,6 +100,12 @@ class Replay:
                 yield (
                     f"step {number} was {_shown(item.step if item else None)}, the plan of "
                     f"seed {seed} has {_shown(step)}"
+                )
+                return
+            if item.trial != turn.trial:
+                yield (
+                    f"step {number} was asked {_whose(item.trial)}, the plan asks it "
+                    f"{_whose(turn.trial)}"
                 )
                 return
             completion = item.completion
@@ -139,6 +149,10 @@ def _refuse_strange(item: StepRecord, samples: int) -> None:
     for index in item.step.samples_named:
         if type(index) is not int or not 0 <= index < samples:
             raise DataError(f"step {item.number} asks for sample {index!r:.20} of {samples}")
+
+
+def _whose(trial: int) -> str:
+    return f"for trial {trial} of interleaved ones" if trial else "for no interleaved trial"
 
 
 def _shown(step: Step | Completion | None) -> str:

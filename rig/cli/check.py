@@ -62,7 +62,7 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
         return 0
     claim.refuse_other(tested, measured, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
-    print_claim(
-        _OUT, tested, {name: results.verdict_result(one) for name, one in found.items()}, measured
-    )
+    order = measured.provenance.interleaved
+    stated = {name: results.verdict_result(one, order) for name, one in found.items()}
+    print_claim(_OUT, tested, stated, measured)
     return 0 if all(verdict.ok for verdict in found.values()) else FALSE

@@ -50,17 +50,25 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, sessions: Path, wh
     found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
     for line in _of_estimate(found):
         _OUT.print(escape(line), highlight=False, soft_wrap=True)
-    print_labels(_OUT, labels.of_task({"samples": len(task)} | task.provenance()))
+    marked = labels.of_task({"samples": len(task)} | task.provenance())
+    print_labels(_OUT, (*labels.of_order(bool(found.interleaved)), *marked))
 
 
 def _of_estimate(found: Estimate) -> Iterator[str]:
     """Yield what a session will take: time, what of it is not known, and room on the disk."""
     clock = " of virtual time" if found.virtual else ""
     known = "about" if found.trial.expected_s is not None else "at least"
-    yield (
-        f"time: {known} {duration(found.known_s)}{clock} a trial, "
-        f"{duration(found.trials * found.known_s)} in all; {duration(found.session.most_s)} at most"
+    all_s = duration(found.session_known_s)
+    times = (
+        f"{all_s}{clock} in all, {found.trials} trials interleaved"
+        if found.interleaved
+        else f"{duration(found.known_s)}{clock} a trial, {all_s} in all"
     )
+    yield f"time: {known} {times}; {duration(found.session.most_s)} at most"
+    if found.interleaved is not None and found.trials > 1:
+        other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
+        how = "trial by trial" if found.interleaved else "interleaved, each sample loaded once"
+        yield f"  {how}: {known} {other_s}"
     for row in found.unknown:
         yield (
             f"  only a limit is known of {row.count} x {row.group}: "

@@ -26,6 +26,8 @@ def print_verdict(
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
     console.print(f"{name} {badge}{beside} {escape(verdict.reason)}".rstrip(), soft_wrap=True)
     console.print(f"  [dim]{escape(verdict.rule)}: {escape(verdict.rule_text)}[/]", soft_wrap=True)
+    if verdict.interleaved is not None:
+        console.print(f"  [dim]interleaved: {escape(verdict.interleaved)}[/]", soft_wrap=True)
 
 
 def print_claim(

@@ -56,6 +56,17 @@ class Fitter(Protocol):
 
 
 @runtime_checkable
+class Interleavable(Protocol):
+    """Optional hook of a scenario: whether all trials take turns at each sample, which is loaded
+    once for all of them (rig/session/turns.py). Its plan must not depend on answers.
+    """
+
+    @property
+    def interleaved(self) -> bool:
+        """Return True where the trials take turns, False where they follow each other."""
+
+
+@runtime_checkable
 class Withholder(Protocol):
     """Optional hook of a scenario: reasons why a trial cannot give a metric."""
 

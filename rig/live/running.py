@@ -113,7 +113,7 @@ class RunningSession:
                     queries=event.done,
                     queries_due=event.queries,
                 )
-            case TrialStarted():
+            case TrialStarted(recorded=False):
                 self._set(trial=event.trial, queries=0)
             case TrialResumed():
                 self._set(trial=event.trial)

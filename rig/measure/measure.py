@@ -63,6 +63,7 @@ def measure(
     clock: str = "",
     open_end: bool = False,
     device_clock_ppm: float = 0.0,
+    trial: int = 0,
 ) -> Outcome:
     """Attach the device's marks to the edges of each monitor, integrate each window, and sum over
     the rails.
@@ -71,19 +72,21 @@ def measure(
     `open_end`: more happened behind the steps that are given, and does not count. Latency is by the
     first rail's clock. Where no edges confirm the ticks, latencies come from the device's word
     alone, there is no energy, and the problem stays. Without any rail the device's clock is the
-    time base, and `device_clock_ppm` the stated limit of its error.
+    time base, and `device_clock_ppm` the stated limit of its error. `trial`: of interleaved trials
+    the one whose windows are wanted; all marks tie the clocks.
     """
     if clock == EDGE_CLOCK:
-        return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
+        return _by_edges(done, phases, tick_hz, hold_s, rails, open_end, trial)
+    own = [item for item in done if item.trial in (0, trial)]
     ticks = [mark.tick for item in done for mark in item.completion.marks]
     alignments = [attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
     first = alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
-    problems = [*of_clocks, *faults.of_steps(done, phases)]
+    problems = [*of_clocks, *faults.of_steps(own, phases)]
     if not clock:
-        problems += faults.late_marks(done, tick_hz, hold_s)
+        problems += faults.late_marks(own, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
-    spans = [span for item in done for span in _spans(item, phases)]
+    spans = [span for item in own for span in _spans(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None
     energies = _energies(spans, rails, [each.timebase for each in alignments], tick_hz, problems)
     slowest_hz = min(
@@ -109,7 +112,7 @@ def measure(
             if a.timebase is not None
         },
         tuple(problems),
-        sum(item.completion.retransmissions for item in done),
+        sum(item.completion.retransmissions for item in own),
         counts,
     )
 
@@ -235,6 +238,7 @@ def _by_edges(
     hold_s: float,
     rails: Sequence[Rail],
     open_end: bool,
+    trial: int,
 ) -> Outcome:
     """Measure a device that reports no time: give its marks the times of the first rail's edges."""
     trace = rails[0].trace
@@ -255,7 +259,7 @@ def _by_edges(
     for item in done:
         marks = tuple(replace(mark, tick=next(at)) for mark in item.completion.marks)
         told.append(replace(item, completion=replace(item.completion, marks=marks)))
-    return measure(told, phases, trace.edge_hz, hold_s, rails, open_end=open_end)
+    return measure(told, phases, trace.edge_hz, hold_s, rails, open_end=open_end, trial=trial)
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:

@@ -14,7 +14,8 @@ from rig.model.steps import Step
 class StepRecord:
     """One step that is done: its number in the trial, what was asked, what the device said.
 
-    Of a batch, `each` of its samples has a score.
+    Of a batch, `each` of its samples has a score. `trial` is whose step it is where trials were
+    interleaved; 0: of the trial that its folder is of, or of all.
     """
 
     number: int
@@ -22,3 +23,4 @@ class StepRecord:
     completion: Completion
     score: Score | None = None
     each: tuple[Score, ...] = ()
+    trial: int = 0

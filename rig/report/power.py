@@ -36,9 +36,12 @@ def open_trace(session: SessionFolder, number: int, name: str, hashed: bool) -> 
     """Open a trace that is as it was recorded: the reader of a damaged one may crash the
     process. `hashed`: that is known already.
     """
-    path = session.trial(number) / name
+    folder = session.recorded(number)
+    path = folder / name
     recorded = [
-        event.files.get(name) for event in session.journal().events if event.trial == number
+        event.files.get(name)
+        for event in session.journal().events
+        if session.trial(event.trial) == folder
     ]
     if not path.exists() or not (hashed or session_folder.sha256(path) in recorded):
         raise DataError(f"{path} is missing or was changed")
@@ -223,7 +226,7 @@ def residuals(session: SessionFolder, trace: Trace, number: int, results: Result
             "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks "
             "are taken at their word.",
         )
-    completions = completion_lines.read(session.trial(number))
+    completions = completion_lines.read(session.recorded(number))
     marks_s = np.array(
         [timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks]
     )

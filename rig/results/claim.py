@@ -245,6 +245,7 @@ def _published(tree: Any) -> Claim:
     values = {name: results.metrics[name].value for name in results.replication.per_metric}
     marks = (
         *([labels.SIMULATED] if results.simulated else []),
+        *([labels.INTERLEAVED] if results.provenance.interleaved else []),
         *(label.text for label in results.data.labels),
     )
     return Claim(

@@ -156,7 +156,7 @@ class MetricResult:
 @dataclass(frozen=True, slots=True)
 class VerdictResult:
     """The outcome of a rule: whether it holds, its name and its words, and each metric's part in
-    it.
+    it. `interleaved` is there where the trials took turns, and says what that means.
     """
 
     ok: bool
@@ -166,6 +166,7 @@ class VerdictResult:
     trials: int
     per_metric: dict[str, MetricVerdict]
     policy: str | None = typed.optional()
+    interleaved: str | None = typed.optional()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labels that stand beside every number of a session: that it is simulated, or of generated,
-partial or unofficial data.
+partial or unofficial data, or that its trials were interleaved.
 
 The labels follow from what the SUT, the monitors and the task say of themselves. A task that says
 nothing has one too, so that forgetting to say it hides nothing.
@@ -21,6 +21,12 @@ GENERATED = "GENERATED DATA"
 SUBSET = "SUBSET"
 UNOFFICIAL = "NOT THE OFFICIAL DATA"
 NOT_STATED = "DATA NOT STATED"
+INTERLEAVED = "INTERLEAVED"
+INTERLEAVED_STATEMENT = (
+    "each sample was loaded once for all trials, which queried it in turn, in one recording: what "
+    "drifts meets all of them alike, so that they agree says less than of trials one behind the "
+    "other"
+)
 _STATEMENTS = {
     ("time", Origin.OWN_SENSOR): "times are counted by the device itself, not checked by a monitor",
     ("time", Origin.MODELLED): "times are a model's, not those of the device",
@@ -82,12 +88,22 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
     return tuple(found)
 
 
+def of_order(interleaved: bool) -> tuple[Label, ...]:
+    """Return the label of trials that took turns."""
+    return (Label(INTERLEAVED, INTERLEAVED_STATEMENT),) if interleaved else ()
+
+
 def of_provenance(provenance: Any) -> tuple[Label, ...]:
     """Return all labels of a session, from its provenance; whatever a damaged one holds is read as
     far as it goes.
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
-    return (*_simulated(facts), *_indirect(facts), *of_task(_mapping(facts, "task")))
+    return (
+        *_simulated(facts),
+        *_indirect(facts),
+        *of_order(facts.get("interleaved") is True),
+        *of_task(_mapping(facts, "task")),
+    )
 
 
 def of_session(
@@ -95,7 +111,8 @@ def of_session(
 ) -> tuple[Label, ...]:
     """Return all labels of a session, from its results."""
     facts = {**provenance, "simulated": simulated}
-    return (*_simulated(facts), *_indirect(facts), *data.labels)
+    order = of_order(facts.get("interleaved") is True)
+    return (*_simulated(facts), *_indirect(facts), *order, *data.labels)
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:

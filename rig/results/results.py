@@ -9,6 +9,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rig.bench import config, plugins
@@ -24,6 +25,7 @@ from rig.interfaces.scenario import (
     Surveyor,
     Withholder,
 )
+from rig.measure import repeated_answers
 from rig.measure.measure import Outcome, Rail, measure, together
 from rig.model import grid
 from rig.model.catalogue import Entry
@@ -33,7 +35,7 @@ from rig.model.metric import Metric, Repeatability
 from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
-from rig.results import document, labels, origins, replication, resolution
+from rig.results import document, interleaving, labels, origins, replication, resolution
 from rig.results.document import (
     MetricResult,
     ProblemResult,
@@ -86,6 +88,11 @@ class Context:
         return list(self.provenance.task.phases)
 
     @property
+    def interleaved(self) -> bool:
+        """Return whether the trials took turns, in one recording."""
+        return self.provenance.interleaved
+
+    @property
     def monitored(self) -> bool:
         """Return whether an energy monitor recorded: a session without one has no traces, and no
         energies.
@@ -106,11 +113,12 @@ def reduce_trial(
     context: Context, folder: Path, number: int, seed: int, traces: Path | None = None
 ) -> Trial:
     """Measure one trial from its raw files; `traces` is the folder of the traces where they do not
-    lie in `folder`.
+    lie in `folder`, which is the one that has the recording (SessionFolder.recorded).
     """
-    outcome = _measured(context, folder, traces or folder)
+    outcome = _measured(context, folder, traces or folder, number)
 
     metrics = context.summarise(outcome.measured)
+    influences = budget.influences(outcome.measured, metrics, context.summarise)
     problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
     return Trial(
         number=number,
@@ -122,7 +130,7 @@ def reduce_trial(
         retransmissions=outcome.retransmissions,
         counts=outcome.counts,
         rails=outcome.rails,
-        influences=budget.influences(outcome.measured, metrics, context.summarise),
+        influences=interleaving.common(influences) if context.interleaved else influences,
         lines=_lines(context, outcome.measured, problems),
         segments=len(segments(folder)),
         survey=survey_of(context, folder),
@@ -147,7 +155,7 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
     ]
 
 
-def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
+def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outcome:
     """Measure each segment of a trial, and put them together."""
     sut = context.provenance.sut
     device_clock = context.provenance.device_clock
@@ -157,7 +165,8 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     if not context.monitored and device_clock is None:
         raise DataError(f"{PROVENANCE} has no device_clock, and no monitor")
     clock_ppm = device_clock.limit_ppm if device_clock is not None else 0.0
-    return together(
+    trial = number if context.interleaved else 0
+    outcome = together(
         [
             measure(
                 done,
@@ -167,11 +176,14 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
                 sut.clock,
                 open_end=place != places[-1],
                 device_clock_ppm=clock_ppm,
+                trial=trial,
             )
             for place, done in zip(places, steps, strict=True)
         ],
         word(folder),
     )
+    changed = repeated_answers.changed(list(chain.from_iterable(steps)), trial)
+    return dataclasses.replace(outcome, problems=(*outcome.problems, *changed))
 
 
 def _rules(scenario: Scenario, measured: Measured) -> tuple[Problem, ...]:
@@ -205,7 +217,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     repeated = [name for name in names if _repeated(trial.metrics[name] for trial in trials)]
     compared = values if claim else [{name: row[name] for name in repeated} for row in values]
     how = {name: trials[0].metrics[name].deviation for name in names}
-    verdict = verdict_result(replication.replication_check(claim, compared, invalid, how))
+    verdict = replication.replication_check(claim, compared, invalid, how)
+    order = context.interleaved
     covered = grid.summed(trial.survey for trial in trials)
     results = Results(
         bench=context.config.bench.name,
@@ -226,7 +239,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         trials=tuple(_trial(trial) for trial in trials),
         metrics=_metrics(context, trials, names),
         absent=_absent(context, trials),
-        replication=dataclasses.replace(verdict, policy=replication.POLICY),
+        replication=dataclasses.replace(verdict_result(verdict, order), policy=replication.POLICY),
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=tuple(
             TrialProblem(trial.number, problem.code, problem.detail)
@@ -236,7 +249,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         provenance=about,
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
-        audit=verdict_result(claimed.verdicts(claim, trials)["audit"]) if claim else None,
+        audit=verdict_result(claimed.verdicts(claim, trials)["audit"], order) if claim else None,
     )
     return document.finite(results)
 
@@ -262,7 +275,7 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
     if not trials:
         context = Context.of(folder)
         trials = [
-            reduce_trial(context, folder.trial(trial.number), trial.number, trial.seed)
+            reduce_trial(context, folder.recorded(trial.number), trial.number, trial.seed)
             for trial in stored.trials
         ]
     metrics = {
@@ -341,14 +354,16 @@ def _metrics(
     if isinstance(context.scenario, Gatherer):
         values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
     rows = {name: metric_result(name, trials, knife, own.get(name)) for name in names}
+    if context.interleaved:
+        rows = {name: interleaving.noted(row) for name, row in rows.items()}
     return {
         name: dataclasses.replace(row, value=values[name]) if name in values else row
         for name, row in rows.items()
     }
 
 
-def verdict_result(verdict: replication.Verdict) -> VerdictResult:
-    """Return a verdict as results.json has it."""
+def verdict_result(verdict: replication.Verdict, interleaved: bool) -> VerdictResult:
+    """Return a verdict as results.json has it, with what is to be said of interleaved trials."""
     return VerdictResult(
         ok=verdict.ok,
         rule=verdict.rule,
@@ -356,4 +371,5 @@ def verdict_result(verdict: replication.Verdict) -> VerdictResult:
         reason=verdict.reason,
         trials=verdict.trials,
         per_metric=verdict.per_metric,
+        interleaved=labels.INTERLEAVED_STATEMENT if interleaved else None,
     )

@@ -21,7 +21,7 @@ from rig.bench.config import Config
 from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Paced, Sampled
-from rig.interfaces.scenario import Scenario
+from rig.interfaces.scenario import Interleavable, Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration, Pace
@@ -60,7 +60,8 @@ class Rail:
 class Estimate:
     """What will happen: the rows of a trial, how many trials, the rails, and the disk.
 
-    `claim` is what the trials will be compared with. `virtual`: the times are those of a virtual
+    `claim` is what the trials will be compared with. `interleaved`: whether the trials take turns,
+    None where the scenario knows no such order. `virtual`: the times are those of a virtual
     clock. `files_b` is what a trial writes beside its traces. `free_b` is None where the disk is
     not known.
     """
@@ -75,6 +76,7 @@ class Estimate:
     files_b: float
     free_b: int | None
     claim: Mapping[str, float] = field(default_factory=dict)
+    interleaved: bool | None = None
 
     @property
     def steps(self) -> int:
@@ -101,7 +103,23 @@ class Estimate:
     @property
     def session(self) -> Duration:
         """Return how long all trials take, without opening and evaluation."""
-        return self.trial.times(self.trials)
+        return self.in_order(interleaved=bool(self.interleaved))
+
+    def in_order(self, *, interleaved: bool) -> Duration:
+        """Return how long all trials take, one behind the other or interleaved."""
+        return sum_of([row.total.times(self._times(row, interleaved)) for row in self.rows])
+
+    def known_in_order_s(self, *, interleaved: bool) -> float:
+        """Return the seconds of all trials that are known, in either order."""
+        return sum(row.total.known_s * self._times(row, interleaved) for row in self.rows)
+
+    @property
+    def session_known_s(self) -> float:
+        """Return the seconds of all trials that are known."""
+        return self.known_in_order_s(interleaved=bool(self.interleaved))
+
+    def _times(self, row: Row, interleaved: bool) -> int:
+        return 1 if interleaved and row.once else self.trials
 
     @property
     def unknown(self) -> tuple[Row, ...]:
@@ -113,12 +131,12 @@ class Estimate:
         """Return the bytes of what is known: an estimate where every step's time is, else the
         least.
         """
-        return self._bytes(self.known_s)
+        return self._bytes(self.session_known_s)
 
     @property
     def most_b(self) -> int:
         """Return the bytes where every step takes as long as it may."""
-        return self._bytes(self.trial.most_s)
+        return self._bytes(self.session.most_s)
 
     @property
     def room(self) -> bool:
@@ -130,9 +148,9 @@ class Estimate:
         """Return whether the disk has room even where every step takes as long as it may."""
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
-    def _bytes(self, trial_s: float) -> int:
-        traces_b = sum(rail.byte_hz for rail in self.rails) * trial_s
-        return round(self.trials * (traces_b + self.files_b)) + _SESSION_B
+    def _bytes(self, session_s: float) -> int:
+        traces_b = sum(rail.byte_hz for rail in self.rails) * session_s
+        return round(traces_b + self.trials * self.files_b) + _SESSION_B
 
 
 def of_bench(
@@ -230,6 +248,7 @@ def _estimate(
         files_b=files_b,
         free_b=free_bytes(root),
         claim=dict(resolved.claim),
+        interleaved=scenario.interleaved if isinstance(scenario, Interleavable) else None,
     )
 
 

@@ -33,7 +33,8 @@ _ALIKE = 0.25
 @dataclass(frozen=True, slots=True)
 class Row:
     """Steps of one group in a trial: how many, how long each takes, and whether they are what is
-    counted. `basis` says on what an expectation rests, empty where that is the settings.
+    counted. `basis` says on what an expectation rests, empty where that is the settings. `once`:
+    interleaved trials have them together.
     """
 
     group: str
@@ -42,6 +43,7 @@ class Row:
     each: Duration
     measured: bool
     basis: str = ""
+    once: bool = False
 
     @property
     def total(self) -> Duration:
@@ -125,7 +127,8 @@ def _row(group: str, steps: Sequence[Step], pace: Pace, lengths: Lengths) -> Row
         None if each.expected_s is None else each.expected_s / count,
         each.most_s / count,
     )
-    return Row(group, steps[0].kind, count, mean, kind.measured)
+    once = kind.loads or not kind.planned
+    return Row(group, steps[0].kind, count, mean, kind.measured, once=once)
 
 
 def sum_of(durations: Sequence[Duration]) -> Duration:

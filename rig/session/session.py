@@ -25,10 +25,11 @@ from rig.results.document import Results
 from rig.session import complexity, estimate
 from rig.session.estimate import Estimate
 from rig.session.open_parts import BenchParts, open_parts
-from rig.session.planning import refuse_claim, steps, trial_seed
+from rig.session.planning import refuse_claim, steps
 from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
+from rig.session.turns import interleaved, seed_of
 from rig.stop import Stop
 from rig.store import provenance, provenance_file, session_folder
 from rig.store.events import (
@@ -229,13 +230,13 @@ def _session(
     try:
         emit(started)
         context = results.Context.of(folder)
-        running = Running(bench, context, folder, keeper, emit, TimeLeft(planned))
+        running = Running(stands.trials, bench, context, folder, keeper, emit, TimeLeft(planned))
         finished = []
         for number in range(1, stands.trials + 1):
             if number in stands.finished:
                 bench.context.stop.check()
-                seed = trial_seed(bench.config.bench.seed, number)
-                kept = results.reduce_trial(context, folder.trial(number), number, seed)
+                seed = seed_of(bench.scenario, bench.config.bench.seed, number)
+                kept = results.reduce_trial(context, folder.recorded(number), number, seed)
                 finished.append(kept)
                 emit(TrialKept(kept))
                 continue
@@ -307,4 +308,5 @@ def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dic
         **({"device_clock": clock} if clock else {}),
         "task": task,
         "metadata": bench.config.metadata,
+        **({"interleaved": True} if interleaved(bench.scenario) else {}),
     }

@@ -41,17 +41,20 @@ class TimeLeft:
     """Count the steps of a session by group, and tell how far it is and what is left.
 
     Times are those of the caller's clock, in seconds. Of a device in virtual time only what was
-    seen counts.
+    seen counts. Interleaved trials have one recording and count as one.
     """
 
     def __init__(self, estimate: Estimate) -> None:
+        turns = estimate.trials if estimate.interleaved else 1
         self._groups = {
             row.group: _Group(
-                row.count, None if estimate.virtual else row.each.expected_s, row.each.most_s
+                row.count * (1 if row.once else turns),
+                None if estimate.virtual else row.each.expected_s,
+                row.each.most_s,
             )
             for row in estimate.rows
         }
-        self.trials = estimate.trials
+        self.trials = 1 if estimate.interleaved else estimate.trials
         self.finished = 0
         self._begun: tuple[str, float] | None = None
 

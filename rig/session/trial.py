@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.errors import DataError, storage_error
@@ -19,9 +19,9 @@ from rig.model.trial import Trial
 from rig.results import results
 from rig.session.execute import do, done
 from rig.session.open_parts import BenchParts
-from rig.session.planning import trial_seed
 from rig.session.resume import Begun
 from rig.session.time_left import TimeLeft
+from rig.session.turns import KeptSample, Turn, seed_of, turns
 from rig.store import sample_lines, session_folder
 from rig.store.events import (
     StepBegun,
@@ -38,8 +38,9 @@ from rig.store.writer import Store
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the trials of a running session share."""
+    """What the trials of a running session share; `trials` is how many there are to be."""
 
+    trials: int
     bench: BenchParts
     context: results.Context
     folder: SessionFolder
@@ -49,17 +50,43 @@ class Running:
 
 
 def run_trial(running: Running, number: int, begun: Begun | None = None) -> Trial:
-    """Run a trial, or go on with one that was `begun`, and reduce it from its raw files."""
+    """Run a trial, or go on with one that was `begun`, and reduce it from its raw files.
+
+    Interleaved trials are recorded with the first one, and only reduced one by one.
+    """
     bench = running.bench
-    emit = running.emit
     path = running.folder.trial(number)
-    seed = trial_seed(bench.config.bench.seed, number)
-    bench.context.state.trial = number
-    place = path if begun is None else segment(path, begun.segment)
+    seed = seed_of(bench.scenario, bench.config.bench.seed, number)
+    if running.context.interleaved and number > 1:
+        _make(path)
+        running.emit(TrialStarted(number, seed, path, recorded=True))
+    else:
+        _record(running, number, seed, begun)
+    bench.context.stop.check()
+    recorded = running.folder.recorded(number)
+    trial = results.reduce_trial(running.context, recorded, number, seed)
+    session_folder.write_text(path / SAMPLES, sample_lines.text(trial))
+    if trial.lines:
+        session_folder.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
+    running.emit(TrialFinished(trial, hashes(path)))
+    return trial
+
+
+def _make(place: Path) -> None:
     try:
         place.mkdir()
     except OSError as error:
         raise storage_error(error, place) from error
+
+
+def _record(running: Running, number: int, seed: int, begun: Begun | None) -> None:
+    """Record a trial, or all of them where they are interleaved."""
+    bench = running.bench
+    emit = running.emit
+    path = running.folder.trial(number)
+    bench.context.state.trial = number
+    place = path if begun is None else segment(path, begun.segment)
+    _make(place)
     if begun is None:
         emit(TrialStarted(number, seed, path))
     else:
@@ -69,17 +96,10 @@ def run_trial(running: Running, number: int, begun: Begun | None = None) -> Tria
         recordings = [
             bench.record(stack, rail, _rail_folder(place, rail)) for rail in bench.monitors
         ]
-        for item in _carry_out(running, number, recordings, begun.done if begun else ()):
-            emit(StepDone(number, item))
+        for item in _carry_out(running, number, seed, recordings, begun.done if begun else ()):
+            emit(StepDone(item.trial or number, item))
     running.time_left.finish()
     running.keeper.end_trial()
-    bench.context.stop.check()
-    trial = results.reduce_trial(running.context, path, number, seed)
-    session_folder.write_text(path / SAMPLES, sample_lines.text(trial))
-    if trial.lines:
-        session_folder.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
-    emit(TrialFinished(trial, hashes(path)))
-    return trial
 
 
 def _rail_folder(path: Path, rail: str) -> Path:
@@ -93,10 +113,11 @@ def _rail_folder(path: Path, rail: str) -> Path:
 def _carry_out(
     running: Running,
     trial: int,
+    seed: int,
     recordings: Sequence[Recording],
     before: Sequence[StepRecord] = (),
 ) -> Iterator[StepRecord]:
-    """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a
+    """Do the steps of one recording between two SYNC bursts; those `before` are done already, in a
     segment that was cut off.
     """
     bench = running.bench
@@ -108,20 +129,22 @@ def _carry_out(
         return StepRecord(number, Sync(), bench.sut.do(Sync()))
 
     yield sync(at)
-    plan = bench.scenario.plan(bench.task, trial_seed(bench.config.bench.seed, trial))
+    plan = turns(bench.scenario, bench.task, seed, running.trials)
+    kept = KeptSample(running.trials)
     number = 0
     completion = None
     known = {item.number: item for item in before if kinds.planned(item.step)}
     loaded: dict[int, None] = {}
     while True:
         try:
-            step = plan.send(completion)
+            turn = plan.send(completion)
         except StopIteration:
             break
         number += 1
+        step = turn.step
         if number <= at:
             running.time_left.skip(step)
-            completion = _known(step, known.get(number), loaded)
+            completion = _known(turn, known.get(number), loaded)
             continue
         if loaded:
             for index in list(loaded)[-info.slots :]:
@@ -129,10 +152,11 @@ def _carry_out(
             loaded.clear()
         for recording in recordings:
             recording.check()
-        _begin(running, trial, number, step)
+        _begin(running, turn.trial or trial, number, step)
         completion = do(bench.sut, info, bench.task, step)
         if completion is not None:
-            yield done(bench.task, number, step, completion)
+            kept.take(turn, completion)
+            yield replace(done(bench.task, number, step, completion), trial=turn.trial)
     yield sync(max(number, at) + 1)
     for recording in recordings:
         recording.check()
@@ -149,11 +173,12 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
     left.begin(step, now_s)
 
 
-def _known(step: Step, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
+def _known(turn: Turn, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
     """Return what came of a step in an earlier segment; note what the device had in its memory by
     then.
     """
-    if item is not None and item.step != step:
+    step = turn.step
+    if item is not None and (item.step, item.trial) != (step, turn.trial):
         raise DataError(
             f"step {item.number} was {item.step}, the plan has {step}",
             try_next="rig run, for a new session: this one's plan has changed",

@@ -18,10 +18,13 @@ from rig.store.session_folder import COMPLETIONS, read_lines
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """A line's first part. The second has the fields of its kind (rig/kinds: `form`)."""
+    """A line's first part. The second has the fields of its kind (rig/kinds: `form`). `trial` is
+    there where trials were interleaved.
+    """
 
     step: int
     kind: str
+    trial: int = typed.optional(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,7 @@ def to_json(done: StepRecord) -> dict[str, Any]:
     """Return one line of completions.jsonl."""
     kind = kinds.of(done.step)
     parts = [
-        StepLine(done.number, done.step.kind),
+        StepLine(done.number, done.step.kind, done.trial),
         kind.to_form(done.step),
         OutcomeLine.of(done.completion),
         *([ScoreLine.of(done.score)] if done.score else []),
@@ -158,6 +161,7 @@ def from_json(line: Mapping[str, Any], place: str = COMPLETIONS) -> StepRecord:
         outcome.completion(),
         score,
         tuple(line.score() for line in batch.each),
+        begin.trial,
     )
 
 

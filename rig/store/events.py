@@ -78,11 +78,14 @@ class SessionResumed:
 
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
-    """A trial begins; its raw data go to `folder`."""
+    """A trial begins; its raw data go to `folder`, or were `recorded` with those of the first one
+    (interleaved), and only its results do.
+    """
 
     trial: int
     seed: int
     folder: Path
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

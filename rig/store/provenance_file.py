@@ -72,7 +72,8 @@ class TaskFacts:
 class Provenance:
     """All of provenance.json.
 
-    `stored` is its tree as it was read, which results.json repeats.
+    `interleaved`: the trials took turns at each sample, in one recording. `stored` is its tree as
+    it was read, which results.json repeats.
     """
 
     created_utc: str
@@ -88,6 +89,7 @@ class Provenance:
     task: TaskFacts
     metadata: dict[str, Any]
     device_clock: DeviceClock | None = typed.optional()
+    interleaved: bool = typed.optional(False)
     stored: dict[str, Any] = typed.verbatim()
 
 

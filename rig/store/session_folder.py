@@ -70,6 +70,12 @@ class SessionFolder:
         """Return the folder of a trial."""
         return self.path / f"trial-{number}"
 
+    def recorded(self, number: int) -> Path:
+        """Return the folder in which a trial was recorded: that of the first one where trials were
+        interleaved, as they have one recording, else its own.
+        """
+        return self.trial(1 if self.provenance().get("interleaved") is True else number)
+
     def trials(self) -> list[int]:
         """Return the numbers of the trials that were begun, in order."""
         return sorted(

@@ -122,7 +122,8 @@ class Store:
                 line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
                 self._line(line | {"files": self._folder.set_aside()})
             case TrialStarted():
-                self._open_trial(event.folder)
+                if not event.recorded:
+                    self._open_trial(event.folder)
                 self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
             case TrialResumed():
                 self._open_trial(event.folder)

@@ -84,8 +84,10 @@ def answers(session: Session) -> dict[int, list[Answer]]:
     folder = SessionFolder(session.path)
     found: dict[int, list[Answer]] = defaultdict(list)
     for trial in session.results.trials:
-        for steps in counted(folder.trial(trial.number)):
+        for steps in counted(folder.recorded(trial.number)):
             for done in steps:
+                if done.trial not in (0, trial.number):
+                    continue
                 for index, answer in _of_step(done):
                     found[index].append(answer)
     return dict(found)

@@ -113,7 +113,7 @@ class Session:
             return document.read(self.path / RESULTS)
         context = reduction.Context.of(self._folder)
         trials = [
-            reduction.reduce_trial(context, self._folder.trial(number), number, seed)
+            reduction.reduce_trial(context, self._folder.recorded(number), number, seed)
             for number, seed in self._finished()
         ]
         return reduction.derive(context, trials)
@@ -216,7 +216,7 @@ class Session:
             raise DataError(
                 f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
             )
-        places = segments(self._folder.trial(trial))
+        places = segments(self._folder.recorded(trial))
         if not 1 <= segment <= len(places):
             raise DataError(f"trial {trial} has {len(places)} segments, not {segment}")
         return open_trace(places[segment - 1] / rail)
@@ -271,7 +271,7 @@ class Session:
         with suppress(RigError, OSError):
             ticks = [
                 mark.tick
-                for steps in counted(self._folder.trial(trial))
+                for steps in counted(self._folder.recorded(trial))
                 for done in steps
                 for mark in done.completion.marks
             ]

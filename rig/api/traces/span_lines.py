@@ -38,18 +38,29 @@ def of_trial(
     # no ticks: their warm-up queries have no place.
     timed = result is not None and segment == 1 and provenance.sut.clock != EDGE_CLOCK
     base = result.timebase if result is not None and timed else None
-    spans = read(folder.trial(trial), segment, provenance.task.phases, base)
+    said = [
+        [item for item in items if item.trial in (0, trial)]
+        for items in counted(folder.recorded(trial))
+    ]
+    spans = read(folder.trial(trial), segment, provenance.task.phases, base, said)
     if result is None or base is None or rail not in result.rails or rail == rails[0]:
         return spans
     return moved(spans, base, result.rails[rail].timebase)
 
 
-def read(trial: Path, segment: int, phases: Sequence[str], base: Timebase | None) -> Spans:
+def read(
+    trial: Path,
+    segment: int,
+    phases: Sequence[str],
+    base: Timebase | None,
+    said: Sequence[Sequence[StepRecord]] | None = None,
+) -> Spans:
     """Read the spans of a trial's segment; `phases` are the task's names.
 
-    `base` is the segment's time base: without one there are no warm-up queries. Raises DataError.
+    `base` is the segment's time base: without one there are no warm-up queries. `said`
+    are the trial's steps where its own folder does not have them. Raises DataError.
     """
-    said = counted(trial)
+    said = counted(trial) if said is None else said
     if not 1 <= segment <= len(said):
         raise DataError(
             f"{trial.name} has {len(said)} segments, not {segment}", try_next="one of its segments"

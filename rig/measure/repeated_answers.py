@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of interleaved trials to the same load of a sample: where they differ, nothing shows that
+the device kept it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rig.kinds import registry as kinds
+from rig.model.step_record import StepRecord
+from rig.problems import Problem
+
+
+def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
+    """Return the problem of a trial whose answers are not those of the first one to the same
+    loads.
+    """
+    if trial < 2:
+        return []
+    first, own = (
+        [item for item in done if item.trial == number and kinds.of(item.step).measured]
+        for number in (1, trial)
+    )
+    differing = [
+        later.number
+        for early, later in zip(first, own, strict=False)
+        if later.completion.output != early.completion.output
+    ]
+    if not differing:
+        return []
+    return [
+        Problem(
+            "answers",
+            f"{len(differing)} of {len(own)} answers are not those of trial 1 to the same load of "
+            f"the sample, first step {differing[0]}: the device may change its input; with "
+            "interleaved = false each trial loads it",
+        )
+    ]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uncertainty of trials that took turns in one recording: what errs in all of it is common to
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rig.model.effects import COMMON, TRIAL, Influence
+from rig.results.document import MetricResult
+
+#: Behind the method of an interval of such trials.
+_NOTE = "; trials interleaved: what changes more slowly than their turns is not in it"
+
+
+def common(
+    influences: Mapping[str, Mapping[str, Influence]],
+) -> dict[str, dict[str, Influence]]:
+    """Return the influences on the metrics of a trial, those of its recording as common to all
+    trials: their mean errs as each does.
+    """
+    return {
+        name: {
+            component: replace(part, kind=COMMON) if part.kind == TRIAL else part
+            for component, part in parts.items()
+        }
+        for name, parts in influences.items()
+    }
+
+
+def noted(row: MetricResult) -> MetricResult:
+    """Return a metric whose interval for the same samples says what is not in it."""
+    same = row.same_samples
+    if not same.method or same.low is None:
+        return row
+    return replace(row, same_samples=replace(same, method=same.method + _NOTE))
