@@ -117,6 +117,11 @@ class SimulatedInstrument:
         """Return whether another program has it."""
         return self.settings.faults.busy or (self.settings.faults.opens_once and self._opened > 0)
 
+    @property
+    def live(self) -> bool:
+        """Return whether its world's time goes by itself."""
+        return self._world.live
+
     def restored(self, defaults: bool) -> dict[str, int]:
         """Return what the host driver holds when it has opened the instrument and asked it."""
         self._opened += 1
@@ -242,7 +247,7 @@ class SimulatedInstrument:
                 self._random.spawn(1)[0],
             )
             self._end_watch = self._world.watch(self._hold)
-        self._acquisition.start(name)
+        self._acquisition.start(name, self._instrument["s/stats/scnt"])
 
     def _stop(self, name: str) -> bool:
         """Sample up to this moment, then end the stream; say whether the moment was reached."""
@@ -291,12 +296,22 @@ class SimulatedInstrument:
         """Return whether an input follows SYNC; None where its stream shows the converter's lowest
         bit.
         """
+        source = "s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"
+        if self.settings.model == "js110" and self._instrument[source] != (2, 3)[gpi]:
+            return None
+        return gpi == self.settings.sync_gpi and self._reads_inputs()
+
+    def _reads_inputs(self) -> bool:
         if self.settings.model == "js110":
-            if self._instrument["s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"] != (2, 3)[gpi]:
-                return None
-            return gpi == self.settings.sync_gpi and self._instrument["s/extio/voltage"] > 0
-        powered = self._instrument["c/gpio/vref"] == 1 or self.settings.vref_wired
-        return gpi == self.settings.sync_gpi and powered
+            return self._instrument["s/extio/voltage"] > 0
+        return self._instrument["c/gpio/vref"] == 1 or self.settings.vref_wired
+
+    def ask_inputs(self, path: str) -> None:
+        """Tell the present level of all inputs, one bit each (`s/gpi/+/!req`)."""
+        now_ns = self._world.now_ns()
+        level = next(state.level for state in self._world.states()[::-1] if state.time_ns <= now_ns)
+        high = level and self._reads_inputs()
+        self._deliver(f"{path}/s/gpi/+/!value", high << self.settings.sync_gpi)
 
     def _read_spans(self) -> tuple[Span, Span]:
         return spans(self.settings.model, self._instrument)

@@ -128,10 +128,13 @@ class SimulatedDriver:
             raise ValueError(f"Unsupported value type: {type(value)}")
         path, _, name = _split(topic)
         device = self._present(path, "jsdrv_publish", topic)
+        if name == "s/gpi/+/!req":
+            device.instrument.ask_inputs(path)
+            return
         if name not in device.instrument.topics:
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
         number = _number_of(value, device.instrument.topics[name][0])
-        if number is None or (name in ("s/p/ctrl", "s/i/range/ctrl", "s/stats/ctrl") and number):
+        if number is None or (name == "s/i/range/ctrl" and number):  # not simulated
             self._callbacks.put(
                 partial(
                     self._log, f"pubsub validate failed {topic} {type(value).__name__}.R  {value!s}"
@@ -146,6 +149,9 @@ class SimulatedDriver:
         device.retained[name] = number
         done = device.instrument.send(name, number)
         if timeout == 0:
+            # Virtual time may leap as soon as this returns; what was sent takes none of it.
+            if done is not None and threading.current_thread() is not self._frontend:
+                done.wait(0.0 if device.instrument.live else _TIMEOUT_S)
             return
         timeout_s = (
             0.0
@@ -156,6 +162,24 @@ class SimulatedDriver:
         )
         if done is None or not done.wait(timeout_s):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
+
+    def publish_and_wait(
+        self, pub_topic: str, value: Any, rsp_topic: str, timeout: float | None = None
+    ) -> Any:
+        """Write a value; return the next one of another topic."""
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def take(topic: str, answer: Any) -> None:
+            answers.put(answer)
+
+        self.subscribe(rsp_topic, "pub", take)
+        try:
+            self.publish(pub_topic, value, timeout)
+            return answers.get(timeout=_TIMEOUT_S if timeout is None else timeout)
+        except queue.Empty:
+            raise TimeoutError(f"jsdrv_publish timed out | {rsp_topic}") from None
+        finally:
+            self.unsubscribe(rsp_topic, take)
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
         """Return the value that is held of a topic."""
@@ -237,8 +261,12 @@ class SimulatedDriver:
         values: dict[str, Any] = dict(device.retained)
         if metadata:
             values = {
-                f"{name}$": {"dtype": "u32", "options": options}
+                f"{name}$": {"dtype": "u32", "options": options} if options else {"dtype": "u32"}
                 for name, (options, _) in device.instrument.topics.items()
+            } | {
+                f"{name}$": {"dtype": "u32", "format": "version"}
+                for name in device.retained
+                if name.endswith("/version")
             }
         for name, value in values.items():
             if _below(f"{path}/{name}", prefix):
@@ -278,5 +306,9 @@ def _below(topic: str, prefix: str) -> bool:
 
 
 def _number_of(value: Any, options: Options) -> int | None:
-    """Return the number of an option by its number or one of its names; None where it is none."""
+    """Return the number of an option by its number or one of its names, any where there are none;
+    None where it is none.
+    """
+    if not options:
+        return value if type(value) is int and value > 0 else None
     return next((row[0] for row in options if value in row), None)

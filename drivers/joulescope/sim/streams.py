@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.joulescope.sim.ranges import Span
 from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
+from drivers.joulescope.sim.statistics import StatisticsSource
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
@@ -26,6 +27,8 @@ _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
 _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
+_ANALOG = {"s/i": 1, "s/v": 2, "s/p": 3}  # each with its field_id
+_STATISTICS = "s/stats"
 _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 #: PKT_INDEX_SKIP_FILL_MAX of joulescope_driver 2.5.4 (js110_usb.c), which 2.2.12 has not.
 _FILLED_PACKETS = 512
@@ -147,15 +150,18 @@ class JoulescopeAcquisition:
         """Return how many samples could be taken up to a true time."""
         return self._front_end.due(horizon_ns)
 
-    def start(self, topic: str) -> None:
-        """Switch a stream on, from now."""
+    def start(self, topic: str, statistics_samples: int) -> None:
+        """Switch a stream on, from now; a block of statistics is of so many samples."""
         now_tick = (
             self._front_end.due(self._world.now_ns()) + self._front_end.at
         ) * self._per - self._lost_ticks
         start_tick = -(-now_tick // 8) * 8 + _STAGGER_TICKS * len(self._streams)
-        if topic in ("s/i", "s/v"):
+        if topic == _STATISTICS:
+            self._statistics = StatisticsSource(self._first_id + start_tick, self._per)
+            self._streams[topic] = _Stream(self._per, self._per, statistics_samples, start_tick, {})
+        elif topic in _ANALOG:
             size = 65_394 if self._js110 else 50_000
-            header = {"field_id": 1 if topic == "s/i" else 2, "index": 0}
+            header = {"field_id": _ANALOG[topic], "index": 0}
             self._streams[topic] = _Stream(self._per, self._per, size, start_tick, header)
         else:
             start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
@@ -166,7 +172,7 @@ class JoulescopeAcquisition:
     def stop(self, topic: str) -> None:
         """Switch a stream off; what it has sampled is sent, unless it discards that."""
         stream = self._streams.pop(topic, None)
-        if stream is not None and not self._settings.discards:
+        if stream is not None and not self._settings.discards and topic != _STATISTICS:
             stream.flush(partial(self._publish, topic))
 
     def follow(self, horizon_ns: int) -> bool:
@@ -199,6 +205,10 @@ class JoulescopeAcquisition:
                 elements: NDArray[Any] = self._line_bytes(
                     int(topic.rpartition("/")[2]), block.levels, tick
                 )
+            elif topic == _STATISTICS:
+                elements = np.column_stack([current_a, voltage_v])
+            elif topic == "s/p":
+                elements = current_a * voltage_v
             else:
                 elements = current_a if topic == "s/i" else voltage_v
             stream.add(tick, elements, partial(self._publish, topic))
@@ -259,6 +269,10 @@ class JoulescopeAcquisition:
             return
         sample_id = self._first_id + tick
         time_map = self._time_map
+        if topic == _STATISTICS:
+            value = self._statistics.value(sample_id, block["data"], time_map)
+            self._send(f"{topic}/value", value)
+            return
         elapsed_s = (sample_id - time_map["offset_counter"]) / time_map["counter_rate"]
         head = {
             "sample_id": sample_id,

@@ -15,10 +15,13 @@ _RATES: Options = [
 #: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others
 #: are assumed.
 _MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
+#: Any number: samples of 1 MHz of a JS220, of 2 MHz of a JS110.
+_ANY: Options = []
 _CTRLS = ("s/i", "s/v", "s/p", "s/i/range", "s/stats", "s/gpi/0", "s/gpi/1")
 
 JS220: dict[str, tuple[Options, int | None]] = {
     **{f"{name}/ctrl": (_ON_OFF, 0) for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")},
+    "s/stats/scnt": (_ANY, 100_000),
     "h/fs": (_RATES, None),
     "h/fp": ([[rate] for rate in (10_000, 1_000, 100, 50, 20, 10, 5, 2, 1)], None),
     "h/filter": ([[0, "wideband"], [1, "sinc1"]], None),
@@ -46,6 +49,7 @@ JS220: dict[str, tuple[Options, int | None]] = {
 JS110: dict[str, tuple[Options, int | None]] = {
     **{f"{name}/ctrl": (_ON_OFF, 0) for name in _CTRLS},
     "s/sstats/ctrl": (_ON_OFF, 1),
+    "s/stats/scnt": (_ANY, 1_000_000),
     "h/fs": (_RATES, 2_000_000),
     "s/i/range/select": (
         [
