@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.memory import Memory, default_path
 from gui.window import MainWindow
+from rig.host.second_signal import handle_once
 
 #: Python hears a signal only between two of its own steps, so that Qt must let it have one.
 _HEAR_SIGNALS_MS = 200
@@ -27,9 +27,8 @@ def start(
     application.setApplicationName("neurorig")
     window = MainWindow(Memory(default_path()), trace_only=trace_only)
     _say_what_nobody_caught(window)
-    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # By an event: a window that is closed before Qt waits for events ends nothing.
-        signal.signal(ending, lambda number, frame: QTimer.singleShot(0, window.close))
+    # By an event: a window that is closed before Qt waits for events ends nothing.
+    handle_once(lambda number, frame: QTimer.singleShot(0, window.close))
     beat = QTimer()
     # A timer without a slot of Python runs no Python.
     beat.timeout.connect(lambda: None)

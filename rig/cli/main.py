@@ -6,7 +6,6 @@ Each command is a file of its own; `rig --help` imports none of them.
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import click
 from rig.cli import plugin_commands
 from rig.cli.lazy import LazyGroup, summary
 from rig.errors import BenchError, RigError
+from rig.host.second_signal import handle_once
 
 if TYPE_CHECKING:
     from rig.cli.terminal import Terminal
@@ -78,8 +78,7 @@ def rig() -> None:
 def main() -> None:
     """Run the command line; errors become messages and exit codes."""
     # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, signal.default_int_handler)
+    handle_once()
     try:
         code = rig.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -18,7 +18,7 @@ from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import ErrorCode
 from sut_backends.uart.connect import PortSettings, open_line
-from sut_backends.uart.line_rates import USUAL_BAUDS, no_rate
+from sut_backends.uart.rates_to_try import USUAL_BAUDS, no_rate
 from sut_backends.uart.self_test import SelfTested
 from sut_backends.uart.text_client import ATTENTION_S, GarbledAnswer, TextClient
 

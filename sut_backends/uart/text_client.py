@@ -28,7 +28,7 @@ from sut_backends.shim.text_answers import (
     thousandths,
 )
 from sut_backends.shim.text_timestamps import LapClock
-from sut_backends.uart import echo, line_rates
+from sut_backends.uart import echo, rates_to_try
 
 READY = "m-ready"
 BOOT = "m-init-done"
@@ -337,7 +337,7 @@ class TextClient:
 
     def _no_attention(self, waited_s: float, heard: str) -> RigError:
         if self.received_b == 0:
-            try_next = "swap Tx and Rx; look at power, ground and reset; " + line_rates.others(
+            try_next = "swap Tx and Rx; look at power, ground and reset; " + rates_to_try.others(
                 self.line.name, self.line.baud
             )
             return DeadlineError(
@@ -351,7 +351,7 @@ class TextClient:
             return GarbledAnswer(
                 cause,
                 evidence=self._evidence,
-                try_next=line_rates.others("", self.line.baud),
+                try_next=rates_to_try.others("", self.line.baud),
             )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"

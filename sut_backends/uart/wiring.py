@@ -16,7 +16,7 @@ from rig.model.wiring import Connection, Pin, Talk, WireName
 from rig.stop import pause
 from sut_backends.lines.line import Line
 from sut_backends.uart.connect import LinkSettings
-from sut_backends.uart.line_rates import USUAL_BAUDS
+from sut_backends.uart.rates_to_try import USUAL_BAUDS
 from sut_backends.uart.text_client import ATTENTION_S, READY, TextClient
 
 #: So long a device may take from its supply to its first words.

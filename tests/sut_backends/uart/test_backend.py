@@ -38,7 +38,7 @@ from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
-from sut_backends.uart.line_rates import USUAL_BAUDS
+from sut_backends.uart.rates_to_try import USUAL_BAUDS
 from sut_backends.uart.text_client import TextClient
 
 pytestmark = pytest.mark.posix

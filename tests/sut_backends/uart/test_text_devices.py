@@ -14,7 +14,7 @@ from rig.errors import DeadlineError, RemoteProtocolError, RigError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query
 from sut_backends.lines.paced_pty import PacedLine
-from sut_backends.uart import line_rates
+from sut_backends.uart import rates_to_try
 from sut_backends.uart.backend import UartSut
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 from tests.sut_backends.uart.test_peers import answer, sample
@@ -151,7 +151,7 @@ def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchConte
     assert (port.ok, failed.ok) == (True, False)
     assert "a pseudo terminal has no line rate" in failed.try_next
     assert "9600" not in failed.try_next
-    assert "9600" in line_rates.others("/dev/ttyUSB0", 115_200)
-    assert "9600" not in line_rates.others("socket://there:2000", 115_200)
-    cdc = line_rates.others("/dev/ttyACM0", 115_200)
+    assert "9600" in rates_to_try.others("/dev/ttyUSB0", 115_200)
+    assert "9600" not in rates_to_try.others("socket://there:2000", 115_200)
+    cdc = rates_to_try.others("/dev/ttyACM0", 115_200)
     assert "a microcontroller's own USB port has no line rate" in cdc and "9600" in cdc

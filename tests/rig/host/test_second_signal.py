@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C: the first is an interrupt, the second the end, wherever the program is."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rig.host import second_signal
+from tests.waiting import eventually
+
+LIMIT_S = 10.0
+#: Commands that never end: inside the interpreter's own C code, which asks for no signals and lets
+#: no other thread run; and in Python that takes its time to clean up.
+HANGS = """
+import sys, time
+from collections import deque
+from itertools import repeat
+import click
+from rig.cli.main import main, rig
+
+@rig.command("hang")
+def hang():
+    print("in", flush=True)
+    deque(repeat(None), maxlen=0)
+
+@rig.command("cleans-up")
+def cleans_up():
+    try:
+        print("in", flush=True)
+        time.sleep(600)  # until the first signal
+    finally:
+        print("first", flush=True)
+        time.sleep(600)  # until the second
+
+main()
+"""
+
+
+@contextmanager
+def begun(command: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-c", HANGS, command]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "in\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def pending(process: subprocess.Popen[str]) -> bool:
+    """Return whether a signal was sent to a process and not yet taken by the system for it."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    masks = [line.split()[1] for line in status.splitlines() if line[:7] in ("SigPnd:", "ShdPnd:")]
+    return any(int(mask, 16) for mask in masks)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc forgets a handler by itself")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_ends_a_command_that_hangs_in_a_library(ending: signal.Signals) -> None:
+    with begun("hang") as process:
+        process.send_signal(ending)
+        eventually(lambda: not pending(process), LIMIT_S)
+        assert process.poll() is None
+        process.send_signal(ending)
+        assert process.wait(LIMIT_S) == -ending
+
+
+def test_the_second_ends_a_command_that_cleans_up_for_long() -> None:
+    with begun("cleans-up") as process:
+        assert process.stdout is not None
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "first\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT_S) == -signal.SIGINT
+
+
+def test_signals_that_are_ignored_stay_so() -> None:
+    code = (
+        "import signal, os; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        f"from {second_signal.__name__} import handle_once\n"
+        "handle_once()\n"
+        "for _ in range(3):\n"
+        "    os.kill(os.getpid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGHUP)\n"
+        "print('alive')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
+    assert done.stdout == "alive\n"
