@@ -29,6 +29,8 @@ _RELEASED = "released\n"
 #: A killed process's ports are free at once, a USB instrument may need to be found again.
 _TRIES = 10
 _PAUSE_S = 1.0
+#: So long the process may take to end once it is released; then it is killed.
+_LEAVE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,11 @@ class SupplyWatchdog:
             with suppress(OSError):
                 assert self._process.stdin is not None
                 self._process.stdin.close()
-            self._process.wait()
+            try:
+                self._process.wait(_LEAVE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
 
     def _say(self, line: str) -> None:
         assert self._process is not None and self._process.stdin is not None

@@ -15,6 +15,8 @@ TOKEN = "NEURORIG_WORKER"
 _RELEASED = b"released\n"
 #: A process may start another one while they are looked for.
 _ROUNDS = 20
+#: So long the holder may take to end once it is released; then it is killed.
+_LEAVE_S = 5.0
 
 
 class KillWithParent:
@@ -37,7 +39,11 @@ class KillWithParent:
             with suppress(OSError):
                 os.write(self._holder.stdin.fileno(), _RELEASED)
             self._holder.stdin.close()
-        self._holder.wait()
+        try:
+            self._holder.wait(_LEAVE_S)
+        except subprocess.TimeoutExpired:
+            self._holder.kill()
+            self._holder.wait()
 
 
 def kill_marked(token: str) -> int:

@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+_GIT_S = 20.0
+
 
 def collect(bench_toml: str) -> dict[str, Any]:
     """Return versions of the rig and what it runs on, the source revision, the bench file's hash
@@ -94,7 +96,11 @@ def _is_checkout(folder: Path) -> bool:
 
 def _git(folder: Path, *words: str) -> str:
     return subprocess.run(
-        ["git", "-C", str(folder), *words], capture_output=True, text=True, check=True, timeout=20
+        ["git", "-C", str(folder), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_GIT_S,
     ).stdout.strip()
 
 

@@ -18,6 +18,7 @@ _BUILD = (
     "make -C firmware emulated in a checkout; else rig firmware new firmware --port mps2, and "
     "build it"
 )
+_VERSION_S = 10.0
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
 
 #: How the edge wire of each machine leaves the emulator; microbit has only one UART.
@@ -95,7 +96,7 @@ class EmulatorProcess(ChildProcess):
 def _version(path: Path) -> str:
     try:
         said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, check=True, timeout=10.0
+            [path, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_S
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise BenchError(

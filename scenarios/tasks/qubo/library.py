@@ -18,6 +18,8 @@ from rig.errors import BenchError
 from rig.firmware import toolchain
 
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
+#: A compiler takes seconds; one that takes longer than this hangs.
+_LIMIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,20 @@ class Library:
                 made,
                 *self.sources,
             )
-            done = subprocess.run(
-                [str(part) for part in parts], capture_output=True, text=True, check=False
-            )
+            try:
+                done = subprocess.run(
+                    [str(part) for part in parts],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=_LIMIT_S,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise BenchError(
+                    f"{self.name} was not compiled within {_LIMIT_S:g} s",
+                    evidence=f"by {parts[0]}",
+                    try_next="another C compiler",
+                ) from error
             if done.returncode:
                 raise BenchError(
                     f"{self.name} does not compile",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from rig.errors import DeadlineError, RemoteProtocolError
-from sut_backends.uart.text_client import TextClient
+from sut_backends.uart.text_client import ATTENTION_S, TextClient
 
 LIMIT_S = 2.0
 #: What a wait may take beyond its limit: one more look at the line.
@@ -62,6 +62,20 @@ def test_an_answer_without_end_ends_with_its_limit(block: bytes) -> None:
     with pytest.raises(DeadlineError, match="m-ready"):
         client(line).command("profile")
     assert line.now_s <= LIMIT_S + SLACK_S
+
+
+def test_an_inference_without_end_ends_with_its_own_limit() -> None:
+    line = Chatter(b"m-warmup-start-0\r\n", asked_first=True)
+    with pytest.raises(DeadlineError, match="`infer 1 0` within 5 s"):
+        client(line).infer(1, 5.0)
+    assert line.now_s <= 5.0 + SLACK_S
+
+
+def test_an_answer_to_frame_that_stays_unclear_ends_the_search_for_frames() -> None:
+    line = Chatter(b"m-name-dut-[x]\r\nm-ready\r\n", asked_first=True)
+    with pytest.raises((DeadlineError, RemoteProtocolError)):
+        client(line).frame()
+    assert line.now_s <= 5 * (2 * ATTENTION_S + LIMIT_S)
 
 
 @pytest.mark.parametrize("block", [b"x", b"x\n"])

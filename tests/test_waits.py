@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every wait for something outside ends within the limit that docs/WAITS.md states."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pty
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.check import signature
+from rig.errors import BenchError, ConfigError, DataError, DeadlineError, DeviceNotFound
+from rig.host.kill_with_parent import KillWithParent
+from rig.host.serial_port import SerialPort
+from rig.live.observers import Observers
+from rig.store import provenance
+from rig.trace import fingerprint, recovery
+from scenarios.tasks.qubo.library import Library
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.qemu_process import EmulatorProcess
+from sut_backends.lines.socket import SocketLine
+from sut_backends.processes.child_process import ChildProcess
+from sut_backends.sdk import install
+from tests.conftest import ROOT
+
+#: The limit set for these tests, and what the machine may take beside it.
+SHORT_S = 0.1
+SLACK_S = 5.0
+HANGS = "#!/bin/sh\nexec sleep 600\n"
+
+
+@pytest.fixture(autouse=True)
+def soon() -> Iterator[None]:
+    began_s = time.monotonic()
+    yield
+    assert time.monotonic() - began_s < SLACK_S
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Path:
+    program = tmp_path / "hangs"
+    program.write_text(HANGS)
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setattr(request.param, SHORT_S)
+
+
+def limit(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("short", [name], indirect=True)
+
+
+@limit("rig.host.serial_port._WRITE_TIMEOUT_S")
+@pytest.mark.usefixtures("short")
+def test_a_port_that_takes_nothing() -> None:
+    host, device = pty.openpty()
+    port = SerialPort.open(os.ttyname(device), 115_200)
+    try:
+        with pytest.raises(DeadlineError, match="room to write"):
+            port.write(bytes(1_000_000))
+    finally:
+        # What was not taken is dropped with the other end; else closing waits for it.
+        os.close(host)
+        port.close()
+        os.close(device)
+
+
+@limit("sut_backends.lines.socket._WRITE_TIMEOUT_S")
+@pytest.mark.usefixtures("short")
+def test_an_emulated_line_that_takes_nothing() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        line = SocketLine(ours, "line", 115_200, lambda direction, block: None)
+        with pytest.raises(DeadlineError, match="room to write"):
+            line.write(bytes(10_000_000))
+
+
+@limit("sut_backends.hosted.posix_process._START_S")
+@pytest.mark.usefixtures("short")
+def test_a_firmware_process_that_does_not_say_its_port(hanging: Path) -> None:
+    with pytest.raises(DeviceNotFound, match="does not start") as caught:
+        DutProcess(hanging, (), 1)
+    assert "it still runs" in caught.value.evidence
+
+
+@limit("sut_backends.hosted.qemu_process._VERSION_S")
+@pytest.mark.usefixtures("short")
+def test_an_emulator_that_does_not_say_its_version(
+    hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(hanging.parent), prepend=os.pathsep)
+    image = tmp_path / "image.elf"
+    image.write_bytes(b"\x7fELF")
+    with pytest.raises(BenchError, match="does not say its version"):
+        EmulatorProcess(hanging.name, "mps2-an385", image, 5)
+
+
+@limit("sut_backends.processes.child_process._END_S")
+@pytest.mark.usefixtures("short")
+def test_a_process_that_does_not_end_when_it_is_asked_to() -> None:
+    code = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print('in', flush=True); time.sleep(600)"  # until it is killed
+    )
+    child = ChildProcess([sys.executable, "-c", code], (), what="it", try_next="")
+    assert child._process.stdout is not None
+    child._process.stdout.readline()
+    child.close()
+    assert child._process.returncode == -9
+
+
+@pytest.mark.parametrize("what", ["watchdog", "holder"])
+def test_a_process_of_our_own_that_does_not_end_when_it_is_released(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rig.bench.supply_watchdog._LEAVE_S", SHORT_S)
+    monkeypatch.setattr("rig.host.kill_with_parent._LEAVE_S", SHORT_S)
+    deaf = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, text=what == "watchdog")
+    if what == "watchdog":
+        with SupplyWatchdog() as watchdog:
+            watchdog._process = deaf
+    else:
+        holder = KillWithParent(os.getpid())
+        real, holder._holder = holder._holder, deaf
+        holder.close()
+        holder._holder = real
+        holder.close()
+    assert deaf.returncode == -9
+
+
+@limit("rig.live.observers._END_S")
+@pytest.mark.usefixtures("short")
+def test_an_observer_that_does_not_return() -> None:
+    go_on = threading.Event()
+    observers = Observers((lambda block: bool(go_on.wait(SLACK_S)),))  # type: ignore[list-item]
+    observers._put(None)  # type: ignore[arg-type]
+    observers.close()
+    go_on.set()
+
+
+@limit("rig.trace.recovery._LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_recovery_of_a_trace_that_does_not_end(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be recovered") as caught:
+        recovery.recover(tmp_path / "partial.jls", tmp_path / "trace.jls")
+    assert "not done after" in caught.value.evidence
+    assert not list(tmp_path.iterdir())
+
+
+@limit("rig.trace.fingerprint._LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_trace_whose_reader_does_not_end(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jls"
+    trace.write_bytes(b"")
+    (found,) = fingerprint.read([trace]).values()
+    assert "was not done after" in found.fault
+
+
+@limit("rig.check.signature._LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_signature_that_is_never_judged(hanging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signature, "_PROGRAM", str(hanging))
+    with pytest.raises(ConfigError, match="was not done after"):
+        signature._run(["verify"], b"")
+
+
+@limit("rig.store.provenance._GIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_git_that_hangs_leaves_the_revision_out(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging.rename(hanging.with_name("git"))
+    monkeypatch.setenv("PATH", str(hanging.parent), prepend=os.pathsep)
+    assert provenance.revision(hanging.parent) == ""
+
+
+@limit("scenarios.tasks.qubo.library._LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_compiler_that_hangs(hanging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging.rename(hanging.with_name("cc"))
+    monkeypatch.setenv("PATH", str(hanging.parent), prepend=os.pathsep)
+    with pytest.raises(BenchError, match="was not compiled within"):
+        Library("solver", ()).compiled(hanging.parent)
+
+
+def test_an_installer_that_hangs() -> None:
+    with pytest.raises(BenchError, match=r"took longer than 0\.1 s"):
+        install._run(["sleep", "600"], "the packages cannot be installed", SHORT_S)
+
+
+# The page
+
+PAGE = (ROOT / "docs" / "WAITS.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("|") and "::" in line
+]
+SETTINGS = (ROOT / "docs" / "SETTINGS.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_every_row_names_a_test_and_what_sets_its_limit(row: list[str]) -> None:
+    _, at_most, set_by, test = row
+    path, _, name = test.strip("`").partition("::")
+    assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+    for named in re.findall(r"`([^`]+)`", set_by):
+        module, _, constant = named.rpartition(".")
+        if constant.startswith("_"):
+            source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+            (value,) = re.findall(rf"^{constant} = ([\d.]+)\b", source, re.MULTILINE)
+            assert f"{float(value):g} s" in at_most, named
+        else:
+            section, _, key = named.rpartition(".")
+            of = SETTINGS.partition(f"[{section}]")[2].partition("\n## ")[0]
+            assert f"`{key}`" in of, named
+
+
+def endless(module: ast.Module) -> bool:
+    """Return whether a module waits for something without a limit."""
+    for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        of = call.func.value
+        named = {keyword.arg for keyword in call.keywords}
+        match call.func.attr:
+            case "wait" | "join" | "communicate" | "acquire":
+                found = not call.args and not named
+            case "run" | "check_output" | "check_call":
+                found = ast.unparse(of) == "subprocess" and "timeout" not in named
+            case "select":
+                found = len(call.args) == 3
+            case _:
+                found = False
+        if found:
+            return True
+    return False
+
+
+def test_what_waits_without_a_limit_is_on_the_page_with_its_reason() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for folder in ("rig", "drivers", "sut_backends", "scenarios", "gui")
+        for path in (ROOT / folder).rglob("*.py")
+        if endless(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    said = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
+    assert found == said
