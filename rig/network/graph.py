@@ -15,6 +15,7 @@ import nir
 import numpy as np
 
 from rig.errors import DataError
+from rig.network import nir_file
 from rig.network.shapes import NEURONS, Shape, entering, leaving
 
 Edge = tuple[str, str]
@@ -62,12 +63,7 @@ def read(path: Path) -> Any:
     """
     if not path.exists():
         raise DataError(f"{path} does not exist")
-    try:
-        graph = nir.read(path, type_check=False)
-    except Exception as error:  # nir and h5py raise whatever they stumble over
-        raise DataError(
-            f"{path} is not a NIR file", evidence=f"{type(error).__name__}: {error}"
-        ) from error
+    graph = nir_file.read(path)
     if not isinstance(graph, nir.NIRGraph):
         raise DataError(f"{path} holds a {type(graph).__name__}, not a graph")
     return graph

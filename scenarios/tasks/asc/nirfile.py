@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.network import nir_file
 from scenarios.tasks.asc.model import (
     CHANNELS,
     CLASSES_COUNT,
@@ -83,14 +84,7 @@ def read_model(path: Path) -> AscModel:
     """Read and check the model at `path`; DataError with the cause if any number of it cannot be
     right.
     """
-    try:
-        graph = nir.read(str(path))
-    except (
-        Exception
-    ) as problem:  # nir and h5py raise whatever they stumble over; here is where it becomes ours
-        raise DataError(
-            f"{path} is not a NIR file", evidence=f"{type(problem).__name__}: {problem}"
-        ) from problem
+    graph = nir_file.read(path, type_check=True)
     try:
         return built(graph)
     except DataError as problem:
@@ -106,8 +100,8 @@ def read_model(path: Path) -> AscModel:
 def has_format(path: Path) -> bool:
     """Return whether a file says that it is a model of this format, sound or not."""
     try:
-        about = nir.read(str(path), type_check=False).metadata
-    except Exception:  # nir and h5py raise whatever they stumble over
+        about = nir_file.read(path).metadata
+    except DataError:
         return False
     return isinstance(about, dict) and about.get("format") == FORMAT
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program: write the tree of a NIR file to standard output, in a form that is safe to read.
+
+rig/network/nir_file.py runs it as a process of its own, by its path: of a damaged file HDF5's
+library may loop for ever in C, deaf to Ctrl-C, or crash. The form is an .npz without pickle: entry
+`tree` is JSON text, whose leaves are texts ("text"), lists of byte strings ("bytes") and the names
+of arrays in the same file ("array"). What goes wrong is the last line of standard error.
+
+Arguments: the file, the longest time in s, the most bytes that its arrays may have, the process
+that asks. Past that time it ends whatever it is doing, also where nobody is left who would end it.
+"""
+
+import faulthandler
+import io
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import h5py
+import numpy as np
+
+#: Deflate makes at most so many bytes of one.
+INFLATION = 1_032
+#: What a dataset may claim beyond that: its chunks are filled up.
+_SMALL_B = 1 << 20
+#: Address space beyond what the arrays take, twice: the libraries, and the room they reserve.
+_PROGRAM_B = 4 << 30
+_SIGKILL = 9
+_PR_SET_PDEATHSIG = 1
+
+
+class Claimed(Exception):
+    """A file claims more than it can hold, or more than is allowed."""
+
+
+class Tree:
+    """The tree of a file as it is read: arrays by number, and the bytes that are still allowed."""
+
+    def __init__(self, left_b: int) -> None:
+        self.arrays: dict[str, Any] = {}
+        self._limit_b = self._left_b = left_b
+
+    def of(self, group: h5py.Group) -> dict[str, Any]:
+        """Return a group as JSON has it; its arrays are kept aside."""
+        return {
+            str(name): self.of(item) if isinstance(item, h5py.Group) else self._leaf(item)
+            for name, item in group.items()
+        }
+
+    def _leaf(self, dataset: h5py.Dataset) -> list[Any]:
+        self._require_room(dataset)
+        value = dataset[()]
+        if isinstance(value, bytes):
+            return ["text", value.decode("utf8")]
+        array = np.asarray(value)
+        if array.dtype.hasobject:
+            if not all(isinstance(one, bytes) for one in array.flat):
+                raise TypeError(f"{dataset.name} holds {array.dtype}, neither numbers nor text")
+            return ["bytes", list(array.shape), [one.decode("latin-1") for one in array.flat]]
+        name = str(len(self.arrays))
+        self.arrays[name] = array
+        return ["array", name]
+
+    def _require_room(self, dataset: h5py.Dataset) -> None:
+        """Raise before memory is taken for what a dataset only claims to hold."""
+        claimed_b = int(dataset.size or 0) * dataset.dtype.itemsize
+        held_b = INFLATION * dataset.id.get_storage_size() + _SMALL_B
+        if claimed_b > held_b:
+            raise Claimed(
+                f"{dataset.name} claims {claimed_b} bytes; what is stored of it cannot hold more "
+                f"than {held_b}"
+            )
+        self._left_b -= claimed_b
+        if self._left_b < 0:
+            raise Claimed(f"its arrays claim more than {self._limit_b} bytes in all")
+
+
+def end_with(parent: int) -> None:
+    """Let the kernel end this process with the one that started it, where it knows how to."""
+    with suppress(ImportError, AttributeError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != parent:
+            sys.exit(1)  # it was gone before the kernel knew
+
+
+def limit_memory(array_b: int) -> None:
+    """Let no damaged length take all memory, where the system has such a limit."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit_b = _PROGRAM_B + 3 * array_b
+        resource.setrlimit(resource.RLIMIT_AS, (limit_b, limit_b))
+
+
+def main() -> None:
+    """Read the file; write its tree, or one line of what went wrong and exit code 1."""
+    path, limit_s, limit_b, parent = sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:5])
+    # A thread in C: it needs no turn of an interpreter that waits for HDF5.
+    faulthandler.dump_traceback_later(limit_s, exit=True)
+    end_with(parent)
+    limit_memory(limit_b)
+    tree = Tree(limit_b)
+    block = io.BytesIO()
+    try:
+        with h5py.File(path, "r") as file:
+            content = tree.of(file["node"])
+        np.savez(block, tree=np.asarray(json.dumps(content)), **tree.arrays)
+    except Exception as error:  # h5py raises whatever it stumbles over
+        text = " ".join(str(error).split()) or "no reason was given"
+        sys.stderr.write(f"{type(error).__name__}: {text}\n")
+        sys.exit(1)
+    sys.stdout.buffer.write(block.getbuffer())
+
+
+if __name__ == "__main__":
+    main()
