@@ -26,7 +26,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
 from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
-from rig.trace.trace import EDGES, GAPS, PARTIAL, TRACE
+from rig.trace.trace import EDGES, GAPS, PARTIAL, REDUCED, TRACE
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
@@ -235,7 +235,7 @@ class PlaybackRecording:
     def __enter__(self) -> PlaybackRecording:
         original = self._monitor.opened(self._number).trace.path
         try:
-            for name in (GAPS, EDGES):
+            for name in (GAPS, EDGES, REDUCED):
                 if original.with_name(name).exists():
                     _copy(original.with_name(name), self._folder / name)
             partial = self._folder / PARTIAL

@@ -105,8 +105,11 @@ def paint_gaps(
     view: Viewport,
     area: QRectF,
     theme: Theme,
+    are_means: bool = False,
 ) -> int:
-    """Paint where samples are lost, hatched; return how many rectangles that took."""
+    """Paint where samples are lost, hatched, or where `are_means` stand in their place, dotted;
+    return how many rectangles that took.
+    """
     if not len(gaps_s):
         return 0
     touching = (gaps_s[:, 1] > view.start_s) & (gaps_s[:, 0] < view.stop_s)
@@ -120,6 +123,10 @@ def paint_gaps(
     left = area.left() + (shown.left_s - view.start_s) * wide_px
     right = area.left() + (shown.right_s - view.start_s) * wide_px
     painter.setPen(Qt.PenStyle.NoPen)
+    if are_means:
+        painter.setBrush(QBrush(QColor(theme.muted), Qt.BrushStyle.Dense7Pattern))
+        draw_rectangles(painter, left, right, area.top(), area.bottom())
+        return len(shown)
     painter.setBrush(mixed(theme.gap, theme.base, 0.5))
     draw_rectangles(painter, left, right, area.top(), area.bottom())
     painter.setBrush(QBrush(QColor(theme.bad), Qt.BrushStyle.BDiagPattern))

@@ -22,6 +22,7 @@ from rig.api.trials.overlay import Overlay, overlay
 from rig.errors import DataError, RigError
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
+from rig.units import quantity
 
 Array = NDArray[np.float64]
 
@@ -37,9 +38,9 @@ class Subject:
     """What the screen shows: a trace, and of which session, trial and rail it is.
 
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
-    each gap, `causes` say why. `spans` and `bands` are the measured windows, as rows and as drawn;
-    `band_names` are the texts of the bands, `borders_s` all ends of windows. `notes` say how
-    the file was read.
+    each gap, `causes` say why, `reduced_s` has one for each stretch of means. `spans` and `bands`
+    are the measured windows, as rows and as drawn; `band_names` are the texts of the bands,
+    `borders_s` all ends of windows. `notes` say how the file was read.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class Subject:
     causes: tuple[str, ...]
     annotations: Annotations
     notes: tuple[str, ...]
+    reduced_s: Array
 
     @property
     def resolution_s(self) -> float:
@@ -148,10 +150,16 @@ def _subject(
             try_next="another copy; of a session that was cut off rig check says what is left",
         )
     spans = trace.spans
+    annotations, notes = _annotations(trace)
     gaps = trace.gaps
     gaps_s = np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.float64).reshape(-1, 2)
+    reduced_s = np.array([(span.start, span.stop) for span in trace.reduced], dtype=np.float64)
+    reduced_s = reduced_s.reshape(-1, 2) / trace.sample_hz
+    if len(reduced_s):
+        total_s = float(np.diff(reduced_s, axis=1).sum())
+        share = f"{len(reduced_s)} stretches between windows, {quantity(total_s, 's')} in all"
+        notes = (*notes, f"{share}, keep means in place of samples")
     labels, problems = _around(session, trial)
-    annotations, notes = _annotations(trace)
     bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
     return Subject(
         path,
@@ -176,6 +184,7 @@ def _subject(
         tuple(gap.cause for gap in gaps),
         annotations,
         (*trace.notes, *notes),
+        reduced_s,
     )
 
 

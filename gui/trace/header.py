@@ -66,6 +66,8 @@ class Header(QWidget):
             facts.append("no SYNC")
         if trace.gaps:
             facts.append(f"{len(trace.gaps)} gaps")
+        if len(subject.reduced_s):
+            facts.append("means between windows")
         if subject.session is None:
             facts.append(trace.origin)
         self._facts.setText(visible(", ".join(facts)))

@@ -154,6 +154,7 @@ class Overview(QWidget):
         if state is not None:
             whole = state.view.fitted()
             self._bands.paint(painter, state.subject.bands, whole, area, self.theme)
+            paint_gaps(painter, state.subject.reduced_s, whole, area, self.theme, True)
             paint_gaps(painter, state.subject.gaps_s, whole, area, self.theme)
             self._paint_signal(painter, whole, area)
         painter.end()

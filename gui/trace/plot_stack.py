@@ -147,6 +147,7 @@ class PlotStack(QWidget):
         areas = [*lanes.signals.values(), *([lanes.sync] if lanes.sync is not None else [])]
         for area in areas:
             self._bands.paint(painter, subject.bands, view, area, self.theme)
+            paint_gaps(painter, subject.reduced_s, view, area, self.theme, True)
             paint_gaps(painter, subject.gaps_s, view, area, self.theme)
         self._paint_phases(painter, state, lanes)
         self._paint_highlights(painter, state, lanes)

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 import tomli_w
 from annotated_types import Ge, doc
@@ -33,6 +33,9 @@ from rig.settings.declare import PATH, Count, Matches, Number, Why
 
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"
+#: What a trace keeps between windows: everything, or means.
+FULL_RATE: Final = "full"
+REDUCED_RATE: Final = "reduced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,13 @@ class BenchSettings:
         Count, Ge(1), Why("the replication rule wants 5"), doc("How many trials are run.")
     ] = 5
     seed: Annotated[Number, doc("Seed from which every trial's own seed comes.")] = 1
+    between_windows: Annotated[
+        Literal["full", "reduced"],
+        doc(
+            "What traces keep while a sample is loaded: the full rate, or means of 1 ms; 10 ms "
+            "around each mark are kept whole."
+        ),
+    ] = FULL_RATE
 
 
 @dataclass(frozen=True, slots=True)

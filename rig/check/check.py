@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rig.bench import simulated
+from rig.bench.config import REDUCED_RATE
 from rig.check import files
 from rig.check import traces as check_traces
 from rig.check.cut_off import cut_off
@@ -127,7 +128,11 @@ class _Session:
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read([path for paths in traces.values() for path in paths])
         found += check_traces.findings(
-            self.folder.path, self.context.provenance.monitors, traces, prints
+            self.folder.path,
+            self.context.provenance.monitors,
+            traces,
+            prints,
+            self.context.config.bench.between_windows == REDUCED_RATE,
         )
         trials = []
         for number in self.folder.trials():

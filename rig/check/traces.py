@@ -23,9 +23,10 @@ def findings(
     monitors: Mapping[str, MonitorInfo],
     traces: Mapping[int, Sequence[Path]],
     prints: Mapping[Path, Fingerprint],
+    may_be_reduced: bool = False,
 ) -> Iterator[Finding]:
-    """Yield which traces of a session's trials are copies, and which say otherwise than the
-    provenance what is simulated.
+    """Yield which traces of a session's trials are copies, which say otherwise than the provenance
+    what is simulated, and which lack samples that its bench file wants kept.
     """
     for (one, ones), (_, others) in combinations(traces.items(), 2):
         copies = [
@@ -48,6 +49,9 @@ def findings(
         told = None if info is None else info.simulated
         if found.simulated is not None and found.simulated is not told:
             said = f"says simulated {found.simulated}, provenance.json says {told}"
+            yield Finding(str(path.relative_to(session)), False, said)
+        if found.reduced and not may_be_reduced and (info is None or info.kind != _PLAYBACK):
+            said = "keeps means in place of samples, and bench.toml has between_windows full"
             yield Finding(str(path.relative_to(session)), False, said)
 
 

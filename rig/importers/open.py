@@ -20,7 +20,18 @@ from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.check import checked
 from rig.store.session_folder import PROVENANCE, read_json
 from rig.trace.recovery import recover
-from rig.trace.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading
+from rig.trace.trace import (
+    CURRENT,
+    EDGES,
+    GAPS,
+    PARTIAL,
+    REDUCED,
+    TRACE,
+    VOLTAGE,
+    Trace,
+    about_of,
+    reading,
+)
 from rig.uncertainty.accuracy import Accuracy
 
 
@@ -177,7 +188,7 @@ def _recovered(path: Path, scratch: Path) -> Path:
         raise DataError(
             f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint
         ) from error
-    for name in (GAPS, EDGES):
+    for name in (GAPS, EDGES, REDUCED):
         if path.with_name(name).exists():
             shutil.copyfile(path.with_name(name), folder / name)
     return folder / TRACE

@@ -15,29 +15,6 @@ _HYSTERESIS = 0.1
 _SWINGS = 2.0
 
 
-class LevelEdges:
-    """Edges of packed levels."""
-
-    def __init__(self, rate_hz: float) -> None:
-        self._rate_hz = rate_hz
-        self._before: int | None = None
-
-    def feed(
-        self, at: int, packed: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return falls and rises in the next levels, which begin at sample `at`, in seconds."""
-        before: NDArray[np.uint8] = np.left_shift(packed, 1)
-        before[1:] |= packed[:-1] >> 7
-        before[0] |= int(packed[0]) & 1 if self._before is None else self._before
-        changed = np.bitwise_xor(packed, before)
-        places = np.flatnonzero(changed)
-        step, bit = np.nonzero(np.unpackbits(changed[places, None], axis=1, bitorder="little"))
-        edges_s = (8 * places[step] + bit + at - 0.5) / self._rate_hz
-        high = (packed[places[step]] >> bit) & 1 == 1
-        self._before = int(packed[-1]) >> 7
-        return edges_s[~high], edges_s[high]
-
-
 class VoltageEdges:
     """Edges of a sampled voltage, at the middle between the least and the most that was seen."""
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.live.block import COLUMN_S, LiveBlock
-from rig.live.edges import LevelEdges, VoltageEdges
+from rig.live.edges import VoltageEdges
+from rig.trace.edges import LevelEdges
 from rig.trace.tap import TraceForm
 
 #: Columns wait for so much of the trace, so that drivers with small blocks make few.

@@ -19,7 +19,8 @@ from rig.store import completion_lines, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.timebase.align import RESIDUAL_LIMIT_PERIODS
 from rig.timebase.edge_clock import EDGE_CLOCK
-from rig.trace.trace import Trace
+from rig.trace.reduced import Span
+from rig.trace.trace import Gap, Trace
 from rig.units import quantity, scale
 
 #: More samples of the monitor than this are drawn as columns of their mean, smallest and largest;
@@ -86,7 +87,12 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
         f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to "
         f"the median latency{runs}."
     )
-    return svg(figure, "power", results.labels), f"{which} {how} Dotted: SYNC marks."
+    means = any(
+        span.start / trace.sample_hz < view_s[1] and span.stop / trace.sample_hz > view_s[0]
+        for span in trace.reduced
+    )
+    left = " Dots: means in place of samples." if means else ""
+    return svg(figure, "power", results.labels), f"{which} {how} Dotted: SYNC marks.{left}"
 
 
 def _view(trace: Trace, start_s: float, stop_s: float) -> View:
@@ -171,16 +177,19 @@ def _draw_phases(
 
 
 def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
-    for gap in trace.gaps:
-        start_s = gap.start / trace.sample_hz
-        stop_s = gap.stop / trace.sample_hz
+    """Draw where samples are lost, and where means stand in their place."""
+    shown: list[tuple[Gap | Span, str, str]] = [(gap, BAD, "////") for gap in trace.gaps]
+    shown += [(span, FAINT, "....") for span in trace.reduced]
+    for stretch, colour, hatch in shown:
+        start_s = stretch.start / trace.sample_hz
+        stop_s = stretch.stop / trace.sample_hz
         if start_s < view_s[1] and stop_s > view_s[0]:
             axes.axvspan(
                 (start_s - zero_s) * 1e3,
                 (stop_s - zero_s) * 1e3,
                 facecolor="none",
-                edgecolor=BAD,
-                hatch="////",
+                edgecolor=colour,
+                hatch=hatch,
                 lw=0,
             )
 

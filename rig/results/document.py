@@ -30,6 +30,7 @@ from rig.store import session_folder
 from rig.store.provenance_file import Provenance
 from rig.timebase.timebase import Timebase
 from rig.uncertainty.budget import Part
+from rig.units import quantity
 
 #: The schema that is written.
 SCHEMA = 5
@@ -44,6 +45,25 @@ class SampleCounts:
 
     per_trial: tuple[int, ...]
     files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenWindows:
+    """What traces keep of current and voltage while a sample is loaded, where that is not
+    everything: means of `mean_s` each; `margin_s` around each mark are whole.
+    """
+
+    mean_s: float
+    margin_s: float
+
+    @property
+    def sentence(self) -> str:
+        """Return what that means for a reader of the results."""
+        return (
+            f"While a sample is loaded, traces keep means of {quantity(self.mean_s, 's')} in place "
+            f"of samples; {quantity(self.margin_s, 's')} on each side of a mark are whole, and no "
+            "number here is computed from means."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +209,7 @@ class Results:
     resolution: tuple[Resolution, ...]
     problems: tuple[TrialProblem, ...]
     provenance: Provenance
+    between_windows: BetweenWindows | None = typed.optional()
     coverage: Coverage | None = typed.optional()
     targets: tuple[Compared, ...] | None = typed.optional()
     audit: VerdictResult | None = typed.optional()

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from rig.bench import config, plugins
-from rig.bench.config import Config
+from rig.bench.config import REDUCED_RATE, Config
 from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import (
@@ -37,6 +37,7 @@ from rig.problems import Problem
 from rig.results import claim as claimed
 from rig.results import document, interleaving, labels, origins, replication, resolution
 from rig.results.document import (
+    BetweenWindows,
     MetricResult,
     ProblemResult,
     RailResult,
@@ -53,6 +54,7 @@ from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
 from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
 from rig.timebase.timebase import Timebase
+from rig.trace.reduced import MARGIN_S, MEAN_HZ
 from rig.trace.trace import TRACE, Trace
 from rig.uncertainty import budget
 from rig.uncertainty.jackknife import jackknife
@@ -247,6 +249,11 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
             for problem in trial.problems
         ),
         provenance=about,
+        between_windows=(
+            BetweenWindows(1 / MEAN_HZ, MARGIN_S)
+            if context.config.bench.between_windows == REDUCED_RATE
+            else None
+        ),
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
         audit=verdict_result(claimed.verdicts(claim, trials)["audit"], order) if claim else None,

@@ -27,6 +27,7 @@ from rig.session.planning import refuse_claim, trial_seed
 from rig.stop import Stop
 from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.trace.tap import tapped
+from rig.trace.thinning import QuietTimes, thinned
 
 
 @dataclass(slots=True)
@@ -73,9 +74,15 @@ class BenchParts:
         """
         self.context.stop.request()
 
-    def record(self, stack: ExitStack, rail: str, folder: Path) -> Recording:
-        """Record a rail into `folder` until `stack` is left, for the observers too."""
+    def record(
+        self, stack: ExitStack, rail: str, folder: Path, quiet: QuietTimes | None = None
+    ) -> Recording:
+        """Record a rail into `folder` until `stack` is left, for the observers too; where it is
+        said what is quiet, the trace is thinned there.
+        """
         stack.enter_context(tapped(folder, partial(self.observers.tap, rail)))
+        if quiet is not None:
+            stack.enter_context(thinned(folder, quiet))
         return stack.enter_context(self.monitors[rail].record(folder))
 
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rig.bench.config import REDUCED_RATE
 from rig.errors import DataError, storage_error
 from rig.interfaces.monitor import Recording
 from rig.kinds import registry as kinds
@@ -18,6 +19,7 @@ from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Trial
 from rig.results import results
 from rig.session.execute import do, done
+from rig.session.mark_count import MarkCount
 from rig.session.open_parts import BenchParts
 from rig.session.resume import Begun
 from rig.session.time_left import TimeLeft
@@ -34,6 +36,7 @@ from rig.store.events import (
 from rig.store.segments import segment
 from rig.store.session_folder import LINES, SAMPLES, SessionFolder, hashes
 from rig.store.writer import Store
+from rig.trace.thinning import QuietTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,14 @@ def _record(running: Running, number: int, seed: int, begun: Begun | None) -> No
     else:
         emit(TrialResumed(number, begun.segment, begun.step, place, hashes(path)))
     running.time_left.trial(number)
+    times = QuietTimes() if bench.config.bench.between_windows == REDUCED_RATE else None
+    count = MarkCount(times, bench.sut.info.tick_hz)
     with ExitStack() as stack:
         recordings = [
-            bench.record(stack, rail, _rail_folder(place, rail)) for rail in bench.monitors
+            bench.record(stack, rail, _rail_folder(place, rail), times) for rail in bench.monitors
         ]
-        for item in _carry_out(running, number, seed, recordings, begun.done if begun else ()):
+        before = begun.done if begun else ()
+        for item in _carry_out(running, number, seed, recordings, count, before):
             emit(StepDone(item.trial or number, item))
     running.time_left.finish()
     running.keeper.end_trial()
@@ -115,6 +121,7 @@ def _carry_out(
     trial: int,
     seed: int,
     recordings: Sequence[Recording],
+    count: MarkCount,
     before: Sequence[StepRecord] = (),
 ) -> Iterator[StepRecord]:
     """Do the steps of one recording between two SYNC bursts; those `before` are done already, in a
@@ -126,7 +133,7 @@ def _carry_out(
 
     def sync(number: int) -> StepRecord:
         _begin(running, trial, number, Sync())
-        return StepRecord(number, Sync(), bench.sut.do(Sync()))
+        return StepRecord(number, Sync(), count.add(bench.sut.do(Sync())))
 
     yield sync(at)
     plan = turns(bench.scenario, bench.task, seed, running.trials)
@@ -147,14 +154,18 @@ def _carry_out(
             completion = _known(turn, known.get(number), loaded)
             continue
         if loaded:
+            count.quiet()
             for index in list(loaded)[-info.slots :]:
                 bench.sut.do(Load(index), [bench.task.payload(index)])
             loaded.clear()
         for recording in recordings:
             recording.check()
         _begin(running, turn.trial or trial, number, step)
+        if kinds.of(step).loads:
+            count.quiet()
         completion = do(bench.sut, info, bench.task, step)
         if completion is not None:
+            count.add(completion)
             kept.take(turn, completion)
             yield replace(done(bench.task, number, step, completion), trial=turn.trial)
     yield sync(max(number, at) + 1)

@@ -18,7 +18,7 @@ from rig.model import catalogue
 from rig.model.catalogue import Entry
 from rig.store import inventory, journal, strict_json
 from rig.store.journal import Journal, JournalEvent
-from rig.trace.trace import EDGES, GAPS, SAID, TRACE
+from rig.trace.trace import EDGES, GAPS, REDUCED, SAID, TRACE
 
 BENCH = "bench.toml"
 PROVENANCE = "provenance.json"
@@ -37,7 +37,7 @@ LINES = "results.txt"
 #: (docs/RESULTS.md).
 SIGNATURE = EVENTS + ".sig"
 
-RECORDED = (TRACE, GAPS, EDGES, SAID)
+RECORDED = (TRACE, GAPS, EDGES, REDUCED, SAID)
 
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
 

@@ -130,3 +130,26 @@ def outside(edges: Edges, gaps_s: list[tuple[float, float]]) -> Edges:
             lit &= (times_s < start_s) | (times_s > stop_s)
         kept.append(times_s[lit])
     return Edges(*kept)
+
+
+class LevelEdges:
+    """Edges of packed levels that come block by block."""
+
+    def __init__(self, rate_hz: float) -> None:
+        self._rate_hz = rate_hz
+        self._before: int | None = None
+
+    def feed(
+        self, at: int, packed: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return falls and rises in the next levels, which begin at sample `at`, in seconds."""
+        before: NDArray[np.uint8] = np.left_shift(packed, 1)
+        before[1:] |= packed[:-1] >> 7
+        before[0] |= int(packed[0]) & 1 if self._before is None else self._before
+        changed = np.bitwise_xor(packed, before)
+        places = np.flatnonzero(changed)
+        step, bit = np.nonzero(np.unpackbits(changed[places, None], axis=1, bitorder="little"))
+        edges_s = (8 * places[step] + bit + at - 0.5) / self._rate_hz
+        high = (packed[places[step]] >> bit) & 1 == 1
+        self._before = int(packed[-1]) >> 7
+        return edges_s[~high], edges_s[high]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig import typed
+from rig.trace.reduced_check import currents
 from rig.trace.trace import CURRENT, VOLTAGE, Trace, about_of, blocks_of, reading
 
 #: Samples of a window, and how many of them must differ from the one before.
@@ -45,12 +46,13 @@ _SECOND = np.uint32(2246822519)
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """Hashes of some windows of a recording, and whether it says of itself that it is simulated;
-    `fault`: why it cannot be read.
+    `fault`: why it cannot be read; `reduced`: spans of it are kept as means alone.
     """
 
     windows: frozenset[int] = frozenset()
     simulated: bool | None = None
     fault: str = ""
+    reduced: bool = False
 
     def copies(self, other: Fingerprint) -> bool:
         """Return whether two recordings hold the same samples, or one a part of the other."""
@@ -64,6 +66,7 @@ class FingerprintLine:
     windows: tuple[int, ...]
     simulated: bool | None
     fault: str
+    reduced: bool
 
 
 def windows(blocks: Iterable[NDArray[np.float32]]) -> frozenset[int]:
@@ -104,10 +107,17 @@ def of_trace(path: Path) -> Fingerprint:
     trace = Trace.open(path)
     with reading(path) as reader:
         simulated = about_of(reader).get("simulated")
-        hashes = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
-        for _ in blocks_of(reader, VOLTAGE, trace.length, _BLOCK):
-            pass
-    return Fingerprint(hashes, simulated if isinstance(simulated, bool) else None)
+        if trace.layout.reduced is not None:
+            hashes = windows(currents(trace, reader, trace.layout.reduced))
+        else:
+            hashes = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
+            for _ in blocks_of(reader, VOLTAGE, trace.length, _BLOCK):
+                pass
+    return Fingerprint(
+        hashes,
+        simulated if isinstance(simulated, bool) else None,
+        reduced=bool(trace.reduced),
+    )
 
 
 def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
@@ -148,7 +158,7 @@ def _told(paths: Sequence[Path]) -> list[Fingerprint]:
 
 def _parsed(line: str) -> Fingerprint:
     told = typed.from_json(FingerprintLine, json.loads(line), "the reader's answer")
-    return Fingerprint(frozenset(told.windows), told.simulated, told.fault)
+    return Fingerprint(frozenset(told.windows), told.simulated, told.fault, told.reduced)
 
 
 def main() -> None:
@@ -161,7 +171,10 @@ def main() -> None:
         except Exception as error:
             fingerprint = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
         line = FingerprintLine(
-            tuple(sorted(fingerprint.windows)), fingerprint.simulated, fingerprint.fault
+            tuple(sorted(fingerprint.windows)),
+            fingerprint.simulated,
+            fingerprint.fault,
+            fingerprint.reduced,
         )
         sys.stdout.write(json.dumps(typed.to_json(line)) + "\n")
         sys.stdout.flush()

@@ -18,6 +18,8 @@ from rig.stop import look
 #: it was given.
 ABOUT = 1
 LENGTHS = 2
+#: No signal: how many samples of current and voltage were recorded, where some were left out.
+RECORDED_SAMPLES = -1
 
 
 @contextmanager
@@ -51,17 +53,18 @@ def about_of(reader: Any) -> dict[str, Any]:
 
 def lengths_of(reader: Any) -> dict[int, int]:
     """Return how many samples each signal has, without what was added so that the index reaches the
-    last one.
+    last one; RECORDED_SAMPLES where the file says it.
     """
     known = user_data(reader, LENGTHS)
     lengths = {int(signal.signal_id): int(signal.length) for signal in reader.signals.values()}
     written = {signal: known.get(str(signal)) for signal in lengths}
+    recorded = known.get(str(RECORDED_SAMPLES))
     return {
         signal: min(length, count)
         if isinstance(count := written[signal], int) and count >= 0
         else length
         for signal, length in lengths.items()
-    }
+    } | ({RECORDED_SAMPLES: recorded} if isinstance(recorded, int) else {})
 
 
 def user_data(reader: Any, number: int) -> dict[str, Any]:

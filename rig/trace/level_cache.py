@@ -111,6 +111,8 @@ def fingerprint(trace: Trace) -> str:
     )
     said = (_FORM, ENTRY, about.st_size, about.st_mtime_ns, trace.length, where)
     digest.update(repr((said, trace.gaps)).encode())
+    if layout.reduced is not None:
+        digest.update(layout.reduced.bounds.tobytes())
     with trace.path.open("rb") as stream:
         for piece in range(_PIECES):
             stream.seek(max(about.st_size - _PIECE_B, 0) * piece // (_PIECES - 1))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.stop import look
+from rig.trace.reduced import Reduced
 
 CURRENT = 1
 VOLTAGE = 2
@@ -41,9 +42,15 @@ class Layout:
     times: int = 1
     fixed_v: float = 1.0
     cleaned: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    reduced: Reduced | None = None
 
     def read(self, reader: Any, first: int, count: int) -> tuple[Floats, Floats]:
         """Return current and voltage of `count` samples from `first` on."""
+        if self.reduced is not None:
+            return (
+                self.reduced.read(reader, CURRENT, first, count),
+                self.reduced.read(reader, VOLTAGE, first, count),
+            )
         current = self._whole(reader.fsr(self.current, self.current_at + first, count))
         if self.voltage is None:
             return current, np.full(count, self.fixed_v, dtype=np.float32)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,22 @@ from numpy.typing import NDArray
 from rig import typed
 from rig.errors import DataError
 from rig.trace import gaps as gap_lines
+from rig.trace import reduced
 from rig.trace.gaps import Gap as Gap
+from rig.trace.integral import EndPower as EndPower
+from rig.trace.integral import Integral as Integral
+from rig.trace.integral import seen
 from rig.trace.integrate import Sums
 from rig.trace.jls_file import ABOUT as ABOUT
 from rig.trace.jls_file import LENGTHS as LENGTHS
+from rig.trace.jls_file import RECORDED_SAMPLES as RECORDED_SAMPLES
 from rig.trace.jls_file import about_of as about_of
 from rig.trace.jls_file import blocks_of as blocks_of
 from rig.trace.jls_file import lengths_of
 from rig.trace.jls_file import reading as reading
 from rig.trace.jls_file import user_data as user_data
+from rig.trace.reduced import REDUCED as REDUCED
+from rig.trace.reduced import Span, Thinning
 from rig.trace.samples import BLOCK, OWN, Floats, Layout, Samples
 from rig.trace.samples import CURRENT as CURRENT
 from rig.trace.samples import VOLTAGE as VOLTAGE
@@ -61,50 +68,6 @@ _ON_BORDER = 1e-5
 LOST_LIMIT = 0.1
 
 
-class EndPower(NamedTuple):
-    """The power beside an end of a window, in watts: of the sample outside and of the one inside of
-    that in which the end lies.
-    """
-
-    outside_w: float
-    inside_w: float
-
-
-@dataclass(frozen=True, slots=True)
-class Integral:
-    """Integral over one window, range by range of the current: energy, charge, voltage over time,
-    and time; and the power at its ends.
-
-    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the
-    power inside. `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
-    energy were measured at a current beyond all ranges; the last range has it too.
-    """
-
-    start_s: float
-    stop_s: float
-    energy_j: float
-    charge_c: float
-    least_w: float
-    most_w: float
-    ends: tuple[EndPower, EndPower]
-    range_energy_j: tuple[float, ...]
-    range_charge_c: tuple[float, ...]
-    range_volt_s: tuple[float, ...]
-    lost_s: float = 0.0
-    beyond_j: float = 0.0
-    stepped: bool = False
-
-    @property
-    def duration_s(self) -> float:
-        """Return the length of the window."""
-        return self.stop_s - self.start_s
-
-    @property
-    def volt_s(self) -> float:
-        """Return the voltage summed over time, all ranges of the current together."""
-        return math.fsum(self.range_volt_s)
-
-
 @dataclass(frozen=True, slots=True)
 class About:
     """What the recorder wrote of a trace into its file (rig/trace/writer.py), `more` what a driver
@@ -116,6 +79,7 @@ class About:
     sync: str = ""
     start_monotonic_ns: int = 0
     rate_limit_ppm: float = 0.0
+    thinning: Thinning | None = None
     more: dict[str, Any] = typed.rest()
 
 
@@ -166,6 +130,8 @@ class Trace:
         edge_hz = float(said.edge_hz)
         kind = said.sync
         gaps = gap_lines.read(path.with_name(GAPS))
+        stored = min(lengths[CURRENT], lengths[VOLTAGE])
+        layout = _layout(path, said.thinning, stored, lengths)
         period_s = max(1 / sample_hz, 1 / edge_hz)
         dark_s = [
             (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps
@@ -181,12 +147,13 @@ class Trace:
             path,
             sample_hz,
             edge_hz,
-            min(lengths[CURRENT], lengths[VOLTAGE]),
+            stored + (layout.reduced.samples if layout.reduced is not None else 0),
             line,
             gaps,
             kind,
             said.start_monotonic_ns,
             float(said.rate_limit_ppm),
+            layout,
             sync_s=length / rate_hz if sync is not None else math.inf,
         )
 
@@ -220,7 +187,21 @@ class Trace:
             return Gap(
                 int(start), int(stop), f"the window lies outside the trace of {self.length} samples"
             )
+        if (span := self.reduced_between(start_s, stop_s)) is not None:
+            return Gap(span.start, span.stop, "kept as means alone, between windows")
         return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
+
+    @property
+    def reduced(self) -> tuple[Span, ...]:
+        """Return the spans of which means are kept in place of samples."""
+        return () if self.layout.reduced is None else self.layout.reduced.spans
+
+    def reduced_between(self, start_s: float, stop_s: float) -> Span | None:
+        """Return the first reduced span that a window touches, or a sample beside it."""
+        if self.layout.reduced is None:
+            return None
+        start, stop = self.place(start_s), self.place(stop_s)
+        return self.layout.reduced.touching(start - STEPPED, stop + STEPPED)
 
     def lost_between(self, start_s: float, stop_s: float) -> int | None:
         """Return how many samples inside a window are lost; None where its ends, or what lies
@@ -228,7 +209,7 @@ class Trace:
         """
         start = self.place(start_s)
         stop = self.place(stop_s)
-        if start < 0 or stop > self.length:
+        if start < 0 or stop > self.length or self.reduced_between(start_s, stop_s) is not None:
             return None
         hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
         lost = sum(gap.stop - gap.start for gap in gap_lines.joined(hit))
@@ -348,7 +329,7 @@ class Trace:
         before, after = (
             near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)
         )
-        ends = (_seen(EndPower(*before), sums), _seen(EndPower(*reversed(after)), sums))
+        ends = (seen(EndPower(*before), sums), seen(EndPower(*reversed(after)), sums))
         return Integral(
             start_s,
             stop_s,
@@ -385,13 +366,16 @@ class Trace:
         return lost
 
 
-def _seen(end: EndPower, sums: Sums) -> EndPower:
-    """Return an end whose sample outside was lost with what the window has that is farthest from
-    the power inside.
-    """
-    if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
-        return end
-    seen_w = [
-        power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
-    ]
-    return EndPower(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
+def _layout(path: Path, thinning: Thinning | None, stored: int, lengths: dict[int, int]) -> Layout:
+    """Return where the samples of a trace of the rig's own are."""
+    if thinning is None:
+        return OWN
+    found = reduced.read(path.with_name(reduced.REDUCED), thinning, stored, lengths)
+    recorded = lengths.get(RECORDED_SAMPLES)
+    if recorded is not None and recorded != stored + found.samples:
+        raise DataError(
+            f"{path.with_name(reduced.REDUCED)} does not fit its trace",
+            evidence=f"{recorded} samples were recorded, {stored} are kept, the spans have "
+            f"{found.samples}",
+        )
+    return replace(OWN, reduced=found)

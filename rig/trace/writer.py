@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rig import typed
 from rig.errors import DataError, StorageFull, storage_error
+from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
 from rig.trace.jls_signals import chunks, define_signal
 from rig.trace.tap import Tapped, TraceForm
@@ -88,29 +89,29 @@ class TraceWriter:
             sys.setswitchinterval(_TURN_S)
         # JLS rates are whole numbers: what the rig computes with stands here, other tools use the
         # time stamps.
-        known = json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about)
+        rates = {"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind}
         with translated(folder), ExitStack() as stack:
             self._gaps = stack.enter_context((folder / GAPS).open("w", encoding="utf-8"))
             self._edges = None
             if sync_kind in STAMPED:
                 self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
+            self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
+            stack.callback(self._store.leave)
             writer = pyjls.Writer(str(folder / PARTIAL))
             stack.pop_all()
         self._log = WriteLog()
         writer.source_def(
             source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
         )
-        define_signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
-        define_signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
+        self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
+        self._store.begin(writer, self._time_of)
         if sync_kind == "digital":
             define_signal(writer, SYNC, "sync", "u1", edge_hz)
         elif sync_kind == "voltage":
             define_signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
-        writer.user_data(ABOUT, known)
+        writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
         self._writer: Any = writer
         self._sync_kind = sync_kind
-        self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
-        self._analog_at = 0
         self._sync_at = 0
         self._sync_voltage_at = 0
         self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
@@ -125,7 +126,7 @@ class TraceWriter:
     @property
     def samples(self) -> int:
         """Return how many analog samples have been written."""
-        return self._analog_at
+        return self._store.recorded
 
     def analog(
         self,
@@ -146,10 +147,7 @@ class TraceWriter:
             np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v)
         )
         self._note_unreadable(current, voltage, unreadable)
-        with translated(self.folder):
-            self._writer.fsr_f32(CURRENT, self._analog_at, current)
-            self._writer.fsr_f32(VOLTAGE, self._analog_at, voltage)
-        self._analog_at += len(current)
+        self._store.add(current, voltage)
         self._show("analog", current, voltage)
 
     def sync(self, levels: NDArray[np.uint8]) -> None:
@@ -201,21 +199,18 @@ class TraceWriter:
         The line keeps its last level, and an edge at the border of a gap is none: its time is not
         known.
         """
-        self.gap(Gap(self._analog_at, self._analog_at + samples, cause))
+        self.gap(Gap(self.samples, self.samples + samples, cause))
         self._skipping = True
         for at in range(0, samples, _FILL):
             count = min(_FILL, samples - at)
             lost = np.full(count, np.nan, dtype=np.float32)
             self._spend(8 * count)
-            with translated(self.folder):
-                self._writer.fsr_f32(CURRENT, self._analog_at, lost)
-                self._writer.fsr_f32(VOLTAGE, self._analog_at, lost)
-            self._analog_at += count
+            self._store.add(lost, lost)
             if self._sync_kind == "voltage":
                 self.sync_voltage(lost)
         if self._sync_kind == "digital":
             missing = (
-                round(self._analog_at * self.edge_hz / self.sample_hz)
+                round(self.samples * self.edge_hz / self.sample_hz)
                 - self._sync_at
                 - len(self._sync_rest)
             )
@@ -248,22 +243,24 @@ class TraceWriter:
         writer = self._writer
         self._writer = None
         self._show("end")
-        lengths = self._lengths()
         with translated(self.folder):
             try:
+                self._said |= self._store.end()
+                lengths = self._lengths()
                 for signal, rate in self._rates():
                     length = lengths[signal]
                     if length:
-                        writer.utc(signal, length, self._began + round(length / rate * 2**30))
+                        # Of current and voltage, samples may have been left out.
+                        last = self.samples if signal in (CURRENT, VOLTAGE) else length
+                        writer.utc(signal, length, self._time_of(last / rate))
                     self._pad(writer, signal, rate, length)
-                writer.user_data(
-                    LENGTHS,
-                    json.dumps({str(signal): lengths[signal] for signal, _ in self._rates()}),
-                )
+                written = {str(signal): lengths[signal] for signal, _ in self._rates()}
+                writer.user_data(LENGTHS, json.dumps(written | self._store.counted))
                 with self._log.of_this_thread():
                     writer.close()
             finally:
                 self._log.end()
+                self._store.leave()
                 self._gaps.close()
                 if self._edges is not None:
                     self._edges.close()
@@ -290,15 +287,14 @@ class TraceWriter:
         more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(
             self._sync_kind, []
         )
-        return [(CURRENT, self.sample_hz), (VOLTAGE, self.sample_hz), *more]
+        return [*self._store.rates, *more]
+
+    def _time_of(self, at_s: float) -> int:
+        """Return a time of the recording as the file has it."""
+        return self._began + round(at_s * 2**30)
 
     def _lengths(self) -> dict[int, int]:
-        return {
-            CURRENT: self._analog_at,
-            VOLTAGE: self._analog_at,
-            SYNC: self._sync_at,
-            SYNC_VOLTAGE: self._sync_voltage_at,
-        }
+        return self._store.lengths | {SYNC: self._sync_at, SYNC_VOLTAGE: self._sync_voltage_at}
 
     def _pad(self, writer: Any, signal: int, rate_hz: float, length: int) -> None:
         """Make a signal so long that the index reaches its last sample: with no numbers, or the
@@ -352,6 +348,7 @@ class TraceWriter:
     def _put_sync(self, packed: NDArray[np.uint8]) -> None:
         with translated(self.folder):
             self._writer.fsr(SYNC, self._sync_at, packed)
+        self._store.see(self._sync_at, packed)
         if not self._skipping:
             self._show("levels", self._sync_at, packed)
         self._sync_at += 8 * len(packed)
@@ -365,8 +362,8 @@ class TraceWriter:
         bad = np.flatnonzero(~(np.isfinite(current) & np.isfinite(voltage)))
         if len(bad):
             for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
-                start = self._analog_at + int(run[0])
-                stop = self._analog_at + int(run[-1]) + 1
+                start = self.samples + int(run[0])
+                stop = self.samples + int(run[-1]) + 1
                 self.gap(Gap(start, stop, cause))
 
     def _spend(self, size_b: int) -> None:

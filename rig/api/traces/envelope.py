@@ -26,7 +26,8 @@ def summary(trace: Trace, first: int, last: int, columns: int, power: bool) -> d
     """Return the columns of a summary of samples first <= k < last, by name."""
     table: dict[str, Array] = {}
     with reading(trace.path) as reader:
-        if last - first <= _READ:
+        # The index of a file with reduced spans is not one of the recording.
+        if last - first <= _READ or trace.layout.reduced is not None:
             bounds = _divided(first, last, columns)
             rows = _read(reader, trace, bounds)
         else:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from rig.importers.numeral import without_no_readings
 from rig.trace.gaps import Gap, joined
+from rig.trace.levels import borders
+from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Reduced
 from rig.trace.trace import Trace, reading
 
 Array = NDArray[np.float64]
@@ -32,11 +34,32 @@ def quick(
     trace: Trace, first: int, last: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return borders of columns, and least, mean and most of current and of voltage, six rows, as
-    the file's index has them. Of columns with lost samples only some are looked up.
+    the file's index has them. Of columns with lost samples only some are looked up. Of a trace with
+    reduced spans, least and most are those of its means.
     """
     with reading(trace.path) as reader:
+        if trace.layout.reduced is not None:
+            return _of_means(reader, trace.layout.reduced, trace.length, first, last, count)
         bounds = aligned(reader, trace, first, last, count)
         return bounds, columns(reader, trace, bounds, _QUICK)
+
+
+def _of_means(
+    reader: Any, reduced: Reduced, length: int, first: int, last: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    every = reduced.thinning.every
+    bounds = borders(first, last, count, every)
+    begin, end = int(bounds[0]) // every, min(int(bounds[-1]) // every, reduced.means)
+    starts = np.minimum(bounds[:-1] // every - begin, max(end - begin - 1, 0))
+    rows = []
+    for signal in (CURRENT_MEAN, VOLTAGE_MEAN):
+        means = np.full(1, np.nan) if end <= begin else reader.fsr(signal, begin, end - begin)
+        known = np.isfinite(means)
+        weights = np.add.reduceat(known.astype(np.int64), starts)
+        total = np.add.reduceat(np.where(known, means, 0.0), starts)
+        mean = np.divide(total, weights, out=np.full(len(starts), np.nan), where=weights > 0)
+        rows += [np.fmin.reduceat(means, starts), mean, np.fmax.reduceat(means, starts)]
+    return np.minimum(bounds, length), np.array(rows, dtype=np.float64)
 
 
 def aligned(reader: Any, trace: Trace, first: int, last: int, count: int) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.importers.opened import Opened
 from rig.trace.levels import Hidden
+from rig.trace.reduced import Span
 from rig.trace.trace import SYNC, Gap, Trace, reading
 
 Array = NDArray[np.float64]
@@ -57,6 +58,13 @@ class TraceSamples:
     def gaps(self) -> tuple[Gap, ...]:
         """Return where samples are lost, or not to be trusted, and why."""
         return self._trace.gaps
+
+    @property
+    def reduced(self) -> tuple[Span, ...]:
+        """Return where means of samples stand in their place: between windows of a session with
+        `between_windows = "reduced"`.
+        """
+        return self._trace.reduced
 
     def times(self, start: float = 0.0, stop: float = math.inf) -> Array:
         """Return the times of the samples of `current`, `voltage` and `power`: of their middles."""

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Count the marks of a device in one recording, to say behind which of them nothing is measured."""
+
+from __future__ import annotations
+
+from rig.model.completion import Completion
+from rig.trace.thinning import Quiet, QuietTimes
+
+
+class MarkCount:
+    """How many marks the device has made, and when the last two; `times` is told what is quiet,
+    where traces are to be thinned.
+    """
+
+    def __init__(self, times: QuietTimes | None, tick_hz: float) -> None:
+        self._times = times
+        self._tick_hz = tick_hz
+        self._count = 0
+        self._last: tuple[int, ...] = ()
+
+    def add(self, completion: Completion) -> Completion:
+        """Take what the device said of a step, and return it."""
+        ticks = [mark.tick for mark in completion.marks]
+        self._count += len(ticks)
+        self._last = (*self._last, *ticks)[-2:]
+        return completion
+
+    def quiet(self) -> None:
+        """Say that the device is only given data until its next mark."""
+        if self._times is not None and len(self._last) == 2:
+            earlier, later = self._last
+            self._times.add(Quiet(self._count, (later - earlier) / self._tick_hz))

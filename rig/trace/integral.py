@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an integral over one window of a trace says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rig.trace.integrate import Sums
+
+
+class EndPower(NamedTuple):
+    """The power beside an end of a window, in watts: of the sample outside and of the one inside of
+    that in which the end lies.
+    """
+
+    outside_w: float
+    inside_w: float
+
+
+@dataclass(frozen=True, slots=True)
+class Integral:
+    """Integral over one window, range by range of the current: energy, charge, voltage over time,
+    and time; and the power at its ends.
+
+    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the
+    power inside. `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
+    energy were measured at a current beyond all ranges; the last range has it too.
+    """
+
+    start_s: float
+    stop_s: float
+    energy_j: float
+    charge_c: float
+    least_w: float
+    most_w: float
+    ends: tuple[EndPower, EndPower]
+    range_energy_j: tuple[float, ...]
+    range_charge_c: tuple[float, ...]
+    range_volt_s: tuple[float, ...]
+    lost_s: float = 0.0
+    beyond_j: float = 0.0
+    stepped: bool = False
+
+    @property
+    def duration_s(self) -> float:
+        """Return the length of the window."""
+        return self.stop_s - self.start_s
+
+    @property
+    def volt_s(self) -> float:
+        """Return the voltage summed over time, all ranges of the current together."""
+        return math.fsum(self.range_volt_s)
+
+
+def seen(end: EndPower, sums: Sums) -> EndPower:
+    """Return an end whose sample outside was lost with what the window has that is farthest from
+    the power inside.
+    """
+    if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
+        return end
+    seen_w = [
+        power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
+    ]
+    return EndPower(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)

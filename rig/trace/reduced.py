@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reduced spans of a trace: stretches in which the device was only given data, and of which means
+are kept in place of samples.
+
+In the file, current and voltage then hold the samples outside of the spans, one behind the other.
+Means of current, voltage and power over `every` samples each are signals of their own, of the whole
+recording. Numbers of samples mean the recording, everywhere but in this file and the writer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig import typed
+from rig.errors import DataError
+
+#: Spans of a trace, a line each, beside it.
+REDUCED = "reduced.jsonl"
+CURRENT_MEAN = 4
+VOLTAGE_MEAN = 5
+POWER_MEAN = 6
+#: Each signal of samples with that of its means.
+MEANS = {1: CURRENT_MEAN, 2: VOLTAGE_MEAN}
+#: About so many means a second are kept. A slower monitor is not reduced: little would be saved.
+MEAN_HZ = 1000.0
+LEAST_HZ = 20 * MEAN_HZ
+#: So much on each side of an edge of SYNC is always kept.
+MARGIN_S = 0.01
+
+#: A killed process may lack so many means at the end.
+_UNWRITTEN = 4096
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Samples start <= k < stop are kept as means alone: a line of reduced.jsonl."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """What a trace says of itself where spans of it may be reduced: a mean stands for `every`
+    samples, and `margin` samples on each side of an edge are kept.
+    """
+
+    every: int
+    margin: int
+
+    @classmethod
+    def at(cls, sample_hz: float) -> Thinning:
+        """Return what suits a rate."""
+        return cls(round(sample_hz / MEAN_HZ), round(MARGIN_S * sample_hz))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """The reduced spans of a trace, a row each, in order; `before` is how many samples are missing
+    before each of them, and `means` how many means there are.
+    """
+
+    thinning: Thinning
+    bounds: NDArray[np.int64]
+    before: NDArray[np.int64]
+    means: int
+
+    @classmethod
+    def of(cls, thinning: Thinning, bounds: NDArray[np.int64], means: int) -> Reduced:
+        """Return spans with these bounds."""
+        lengths = bounds[:, 1] - bounds[:, 0]
+        return cls(thinning, bounds, np.cumsum(lengths) - lengths, means)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Return the spans."""
+        return tuple(Span(start, stop) for start, stop in self.bounds.tolist())
+
+    @property
+    def samples(self) -> int:
+        """Return how many samples are missing."""
+        return int((self.bounds[:, 1] - self.bounds[:, 0]).sum())
+
+    def stored(self, place: int) -> int:
+        """Return how many samples before number `place` are in the file."""
+        at = int(np.searchsorted(self.bounds[:, 0], place, side="right")) - 1
+        if at < 0:
+            return place
+        start, stop = map(int, self.bounds[at])
+        return place - int(self.before[at]) - (min(place, stop) - start)
+
+    def touching(self, start: float, stop: float) -> Span | None:
+        """Return the first span that a window touches."""
+        at = int(np.searchsorted(self.bounds[:, 1], start, side="right"))
+        if at >= len(self.bounds) or self.bounds[at, 0] >= stop:
+            return None
+        return Span(*self.bounds[at].tolist())
+
+    def inside(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the parts of spans among samples first <= k < last."""
+        low = int(np.searchsorted(self.bounds[:, 1], first, side="right"))
+        high = int(np.searchsorted(self.bounds[:, 0], last, side="left"))
+        return [
+            (max(start, first), min(stop, last)) for start, stop in self.bounds[low:high].tolist()
+        ]
+
+    def read(self, reader: Any, signal: int, first: int, count: int) -> Floats:
+        """Return samples of the recording from number `first` on: in a span the means, each as
+        often as it stands for; a mean that a killed process did not write is no number.
+        """
+        begin, end = self.stored(first), self.stored(first + count)
+        kept = reader.fsr(signal, begin, end - begin) if end > begin else np.zeros(0, np.float32)
+        parts = []
+        at, taken = first, 0
+        for start, stop in self.inside(first, first + count):
+            parts += [kept[taken : taken + start - at], self._held(reader, signal, start, stop)]
+            taken += start - at
+            at = stop
+        return np.concatenate([*parts, kept[taken:]]) if parts else kept
+
+    def _held(self, reader: Any, signal: int, start: int, stop: int) -> Floats:
+        every = self.thinning.every
+        begin, end = start // every, -(-stop // every)
+        there = min(end, self.means)
+        means = np.full(end - begin, np.nan, dtype=np.float32)
+        if there > begin:
+            means[: there - begin] = reader.fsr(MEANS[signal], begin, there - begin)
+        return np.repeat(means, every)[start - begin * every : stop - begin * every]
+
+
+def read(path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int]) -> Reduced:
+    """Read the spans of a trace that has `stored` samples in its file; raises DataError.
+
+    Of a process that was killed, lines may stand there whose samples are not in the file.
+    """
+    lines = []
+    if path.exists():
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    try:
+        told = [typed.from_json(Span, json.loads(line), str(path)) for line in lines]
+        pairs = [(span.start, span.stop) for span in told]
+        bounds = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
+    flat = bounds.ravel()
+    every = thinning.every
+    if every < 2 or (len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())):
+        raise DataError(f"{path} has spans that are not in order")
+    if (flat % every).any():
+        raise DataError(f"{path} has a span that is no whole number of means", evidence=f"{every}")
+    means = min(lengths.get(signal, 0) for signal in (CURRENT_MEAN, VOLTAGE_MEAN))
+    found = Reduced.of(thinning, bounds, means)
+    there = bounds[found.bounds[:, 0] - found.before <= stored]
+    if len(there) and there[-1, 1] > (means + _UNWRITTEN) * every:
+        raise DataError(f"{path} has spans beyond the recording", evidence=f"{means} means")
+    return Reduced.of(thinning, there, means)
