@@ -25,6 +25,7 @@ from scenarios.tasks.asc.integer import run_layer, spike_counts
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 from sut_backends.gpu.runner import TorchRunner, open_network
+from sut_backends.workers.inside.job import Job
 
 BATCHES = (1, 8, 120, 960)
 ROUNDS = 20
@@ -38,7 +39,7 @@ def opened(device: str, changed: bool = False, **settings: str) -> TorchRunner:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.npz"
         write_plain(graph.network(model), stated(model.nodes), None, path)
-        return open_network({"plain": str(path), "settings": {"device": device} | settings})
+        return open_network(Job(plain=str(path), settings={"device": device} | settings))
 
 
 def differing(runner: TorchRunner, counts: Any) -> int:

@@ -37,13 +37,14 @@ _LIMIT_S = 300.0
 _INSIDE = """
 import json, sys
 import numpy as np
+from sut_backends.workers.inside.job import Job
 from sut_backends.xylo import runner
 job = json.loads(sys.stdin.read())
 spikes = np.load(job["spikes"])
 kept = {}
 about = {}
 for name, one in job["networks"].items():
-    opened = runner.open_network(one)
+    opened = runner.open_network(Job.of(one))
     about = opened.about
     both = [opened.run(each) for each in spikes]
     kept[name + "/trains"] = np.stack([values for values, _ in both]).astype(np.uint8)

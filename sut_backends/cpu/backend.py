@@ -24,10 +24,12 @@ from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.pace import Pace
 from rig.settings.declare import PathText
+from sut_backends.cpu.interpreter import InterpreterSettings
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside import processor_counter
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.search import THRESHOLDS_MAX
 from sut_backends.workers.network_sut import ROUTINE
 from sut_backends.workers.process import Place, Worker
@@ -105,13 +107,11 @@ def network_program(workload: NetworkWorkload) -> Program:
     """Return a task's network in floating point, between what the task does before and behind it,
     as a program.
     """
-    job = {
-        "nir": str(workload.path.resolve()),
-        "settings": {"rule": workload.rule, "dt_s": workload.dt_s},
-    }
+    settings = InterpreterSettings(workload.rule, workload.dt_s)
+    job = Job(str(workload.path.resolve()), settings=dataclasses.asdict(settings))
     arguments = {
         "runner": "sut_backends.cpu.interpreter",
-        "job": job,
+        "job": dataclasses.asdict(job),
         "codec": workload.codec,
         "codec_arguments": dict(workload.arguments),
         "trains": workload.trains,
@@ -128,19 +128,18 @@ def _offered(context: BenchContext) -> dict[str, Program]:
 
 
 def _info(settings: CpuSut.Settings, name: str, program: Program, worker: Worker) -> SutInfo:
-    about = dict(worker.about)
-    further = about.pop("details")
-    details = about | {
+    about = worker.about
+    details = about.facts | {
         "pinned": settings.core >= 0,
         "threads": settings.threads,
-        "governor": _governor(about["cores"]),
+        "governor": _governor(about.cores),
         "processor_energy_counter": processor_counter.said(),
         "garbage_collector": "off inside a query or a stream",
         "program": name,
-        "knows_thresholds": about["searches"],
+        "knows_thresholds": about.searches,
         "entry": program.entry,
         "simulated_power_w": dataclasses.asdict(settings.power_w),
-        **further,
+        **about.details,
     }
     return SutInfo(
         name=f"{_processor()}, {name}",
@@ -149,13 +148,13 @@ def _info(settings: CpuSut.Settings, name: str, program: Program, worker: Worker
         tick_hz=1_000_000_000,
         task=program.task,
         model=program.model,
-        firmware=f"{program.entry}, {about['python']}, numpy {about['numpy']}",
+        firmware=f"{program.entry}, {about.python}, numpy {about.numpy}",
         link="pipe",
         slots=settings.slots,
-        batch_max=settings.slots if about["phases"] else 0,
-        streams=bool(about["phases"]),
-        solves=about["searches"],
-        thresholds_max=THRESHOLDS_MAX if about["searches"] else 0,
+        batch_max=settings.slots if about.phases else 0,
+        streams=bool(about.phases),
+        solves=about.searches,
+        thresholds_max=THRESHOLDS_MAX if about.searches else 0,
         has_sync_line=False,
         sync_hold_s=settings.sync_hold_us * 1e-6,
         clock="CLOCK_MONOTONIC",

@@ -7,25 +7,33 @@ So it imports the rig, as the runner of no SDK may.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rig.network import conventions, graph, interpreter
 from rig.network.checks import require_sound
+from sut_backends.workers.inside.job import Job
 
 
-def open_network(job: Mapping[str, Any]) -> Interpreter:
-    """Return what runs the network of a job; its settings: `rule`, the name of the conventions,
-    empty for the file's own, and `dt_s`, the time step of a file that states none.
+@dataclass(frozen=True)
+class InterpreterSettings:
+    """The name of the conventions, empty for the file's own; the time step where the file states
+    none.
     """
-    settings = job["settings"]
-    read = graph.read(Path(job["nir"]))
-    dt_s = settings.get("dt_s")
-    require_sound(read, dt_s)
-    rule = settings.get("rule")
+
+    rule: str = ""
+    dt_s: float | None = None
+
+
+def open_network(job: Job) -> Interpreter:
+    """Return what runs the network of a job."""
+    settings = job.settings_as(InterpreterSettings)
+    read = graph.read(Path(job.nir))
+    require_sound(read, settings.dt_s)
+    rule = settings.rule
     how = conventions.PRESETS[rule] if rule else conventions.stated(read.nodes)
-    return Interpreter(graph.network(read), dt_s, how)
+    return Interpreter(graph.network(read), settings.dt_s, how)
 
 
 class Interpreter:

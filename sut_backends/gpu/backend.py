@@ -148,16 +148,15 @@ def _search(settings: GpuSut.Settings, place: Place, context: BenchContext) -> W
 
 
 def _info(settings: GpuSut.Settings, name: str, program: Program, worker: Worker) -> SutInfo:
-    about = dict(worker.about)
-    details = about.pop("details")
+    about = worker.about
     return SutInfo(
-        name=f"{details.get('device_name', f'torch on {settings.device}')}, {name}",
+        name=f"{about.details.get('device_name', f'torch on {settings.device}')}, {name}",
         kind="gpu",
         simulated=False,
         tick_hz=1_000_000_000,
         task=program.task,
         model=program.model,
-        firmware=f"{program.entry}, {about['python']}, numpy {about['numpy']}",
+        firmware=f"{program.entry}, {about.python}, numpy {about.numpy}",
         link="pipe",
         slots=settings.slots,
         batch_max=0,
@@ -168,8 +167,8 @@ def _info(settings: GpuSut.Settings, name: str, program: Program, worker: Worker
         sync_hold_s=settings.sync_hold_us * 1e-6,
         clock="CLOCK_MONOTONIC",
         details={
-            **about,
-            **details,
+            **about.facts,
+            **about.details,
             "program": name,
             "entry": program.entry,
             "knows_thresholds": True,

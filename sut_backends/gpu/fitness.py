@@ -5,7 +5,6 @@ numpy alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,6 @@ from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
 
 #: float32 holds every whole number up to here.
 _EXACT_MAX = 1 << 24
-#: What the integer rule needs to be stated at its neurons.
-_SHIFTS = ("dash_syn", "dash_mem", "scale", "spikes_max")
 
 
 def sound(network: PlainNetwork) -> None:
@@ -30,7 +27,7 @@ def sound(network: PlainNetwork) -> None:
     if not network.dt_s > 0:
         raise ValueError(f"a time step of {network.dt_s} s")
     for node in network.nodes:
-        for name, value in node.parameters.items():
+        for name, value in node.parameters.given.items():
             numbers = np.asarray(value)
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
                 raise ValueError(f"{node.name}: {name} holds NaN or infinity")
@@ -43,7 +40,7 @@ def states_integers(network: PlainNetwork) -> bool:
     between them.
     """
     how = network.conventions
-    rule = how["reset"] == "subtract" and how["gains"] == "unit" and not how["above"]
+    rule = how.reset == "subtract" and how.gains == "unit" and not how.above
     spiking = [node for node in network.nodes if node.type in KINDS]
     return (
         rule
@@ -52,7 +49,7 @@ def states_integers(network: PlainNetwork) -> bool:
             node.type in ("Input", "Output", "Linear", "Flatten", *KINDS) for node in network.nodes
         )
         and all(node.type == "CubaLIF" for node in spiking)
-        and all(name in node.metadata for node in spiking for name in _SHIFTS)
+        and all(value is not None for node in spiking for value in vars(node.metadata).values())
     )
 
 
@@ -64,8 +61,8 @@ def unscaled(network: PlainNetwork) -> PlainNetwork:
     for node in network.nodes:
         wanted = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)
         if wanted is not None:
-            numbers = _whole(node, node.parameters[wanted])
-            node = replace(node, parameters={**node.parameters, wanted: numbers})
+            numbers = _whole(node, getattr(node.parameters, wanted))
+            node = replace(node, parameters=replace(node.parameters, **{wanted: numbers}))
         nodes.append(node)
     return replace(network, nodes=tuple(nodes))
 
@@ -74,11 +71,11 @@ def input_max(network: PlainNetwork) -> int:
     """Return how many spikes of an input keep every sum within the whole numbers of float32; raises
     ValueError where spikes of the network itself do not.
     """
-    spikes_max = max(node.metadata["spikes_max"] for node in network.nodes if node.type in KINDS)
+    spikes_max = max(node.metadata.spikes_max or 1 for node in network.nodes if node.type in KINDS)
     most = _EXACT_MAX
     for node in network.nodes:
         if node.type == "Linear":
-            weight = np.abs(node.parameters["weight"])
+            weight = np.abs(node.parameters.weight)
             largest = max(float(weight.sum(axis=1).max(initial=0)), 1.0)
             if largest * spikes_max > _EXACT_MAX:
                 raise ValueError(f"{node.name}: its sums leave the whole numbers of float32")
@@ -87,8 +84,8 @@ def input_max(network: PlainNetwork) -> int:
 
 
 def _whole(node: PlainNode, values: Any) -> Any:
-    about: Mapping[str, Any] = node.metadata
-    numbers = np.asarray(values, np.float64) / float(about.get("scale", 1.0))
+    scale = node.metadata.scale
+    numbers = np.asarray(values, np.float64) / float(1.0 if scale is None else scale)
     if not bool((numbers == np.rint(numbers)).all()):
         raise ValueError(f'{node.name} is not of whole numbers: arithmetic = "float" runs it')
     return numbers

@@ -8,11 +8,10 @@ docs/ASC.md section 2. Parameters are on the device once; `begin` makes the stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sut_backends.workers.inside.plain_network import PlainNode
+from sut_backends.workers.inside.plain_network import Conventions, PlainNode
 
 SPIKING = ("IF", "LIF", "CubaLIF")
 KINDS = ("I", "LI", "CubaLI", *SPIKING)
@@ -42,28 +41,28 @@ class FloatNeurons:
     spikes, or the membrane of neurons that do not spike.
     """
 
-    def __init__(self, board: Board, node: PlainNode, how: Mapping[str, Any], dt_s: float) -> None:
+    def __init__(self, board: Board, node: PlainNode, how: Conventions, dt_s: float) -> None:
         self._board = board
         self._shape = node.shape_in
         self._how = how
         self._spiking = node.type in SPIKING
         self._cuba = node.type.startswith("Cuba")
         self._leaky = node.type not in ("I", "IF")
-        self._unit = how["gains"] == "unit"
+        self._unit = how.gains == "unit"
         parameters = node.parameters
 
         def number(name: str, default: float) -> Any:
-            value = parameters.get(name)
+            value = getattr(parameters, name)
             return board.tensor(default if value is None else value)
 
         def share(name: str) -> Any:
             steps = dt_s / number(name, 0.0)
-            return steps if how["scheme"] == "euler" else -board.torch.expm1(-steps)
+            return steps if how.scheme == "euler" else -board.torch.expm1(-steps)
 
         self._gain = board.tensor(1.0) if self._unit else number("r", 1.0)
         self._leak = number("v_leak", 0.0)
-        tau = "tau_mem" if "tau_mem" in parameters else "tau"
-        self._share = share(tau) if tau in parameters else board.tensor(dt_s)
+        tau = "tau_mem" if parameters.tau_mem is not None else "tau"
+        self._share = board.tensor(dt_s) if getattr(parameters, tau) is None else share(tau)
         self._kept = 1.0 - self._share
         if self._cuba:
             self._share_synaptic = share("tau_syn")
@@ -71,8 +70,8 @@ class FloatNeurons:
         if self._spiking:
             self._threshold = number("v_threshold", 1.0)
             self._reset = number("v_reset", 0.0)
-            several = how["reset"] == "subtract" and how["spikes_max"] > 1
-            stated = node.metadata.get("spikes_max") or how["spikes_max"]
+            several = how.reset == "subtract" and how.spikes_max > 1
+            stated = node.metadata.spikes_max or how.spikes_max
             self._spikes_max = float(stated) if several else 1.0
 
     def begin(self, batch: int) -> None:
@@ -81,7 +80,7 @@ class FloatNeurons:
         shape = (batch, *self._shape)
         self._synaptic = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
         self.membrane = self._synaptic
-        if self._how["start"] == "leak" and self._leaky:
+        if self._how.start == "leak" and self._leaky:
             self.membrane = self._leak.expand(shape)
 
     def before(self, values: Any) -> Any:
@@ -113,15 +112,15 @@ class FloatNeurons:
             self._synaptic = (last + values) * (1.0 - self._share_synaptic)
         else:
             self._synaptic = last + self._share_synaptic * (self._weight_in * values - last)
-        return self._synaptic if self._how["current"] == "new" else last
+        return self._synaptic if self._how.current == "new" else last
 
     def _fired(self) -> Any:
         if self._spikes_max > 1:
             return self._fired_often()
-        above = self._how["above"]
+        above = self._how.above
         fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
         spikes = fires.to(self.membrane.dtype)
-        if self._how["reset"] == "value":
+        if self._how.reset == "value":
             self.membrane = self._board.torch.where(fires, self._reset, self.membrane)
         else:
             self.membrane = self.membrane - spikes * self._threshold
@@ -129,7 +128,7 @@ class FloatNeurons:
 
     def _fired_often(self) -> Any:
         times = self.membrane.clamp(min=0.0).floor_divide(self._threshold)
-        if self._how["above"]:
+        if self._how.above:
             exactly = (times > 0) & (times * self._threshold == self.membrane)
             times = times - exactly.to(times.dtype)
         spikes = times.clamp(max=self._spikes_max)
@@ -146,10 +145,10 @@ class IntegerNeurons:
         self._board = board
         self._shape = node.shape_in
         about = node.metadata
-        self._dash_synaptic = board.whole(about["dash_syn"])
-        self._dash_membrane = board.whole(about["dash_mem"])
-        self._threshold = board.whole(node.parameters["v_threshold"])
-        self._spikes_max = int(about["spikes_max"])
+        self._dash_synaptic = board.whole(about.dash_syn)
+        self._dash_membrane = board.whole(about.dash_mem)
+        self._threshold = board.whole(node.parameters.v_threshold)
+        self._spikes_max = int(about.spikes_max or 1)
 
     def begin(self, batch: int) -> None:
         """Come to rest."""

@@ -7,8 +7,8 @@ came out back: a mark behind it says that the device is done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,29 @@ from sut_backends.gpu.fitness import input_max, sound, states_integers, unscaled
 from sut_backends.gpu.layers import Layers
 from sut_backends.gpu.neurons import Board
 from sut_backends.workers.inside import processor_counter
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 _CHECKED = (8, 50)
 
 
-def open_network(job: Mapping[str, Any]) -> TorchRunner:
-    """Return what runs the network of a job; its settings: `device` ("cuda", "cuda:1", "cpu"),
-    `dtype` ("float32", "float64"), `arithmetic` ("stated", "float", "integer") and `threads`.
+@dataclass(frozen=True)
+class TorchSettings:
+    """Device ("cuda", "cuda:1", "cpu"), numbers ("float32", "float64"), arithmetic ("stated",
+    "float", "integer") and threads.
     """
-    settings = job["settings"]
-    board = open_board(
-        settings.get("device", "cuda"),
-        settings.get("dtype", "float32"),
-        int(settings.get("threads", 1)),
-    )
-    return TorchRunner(board, read(job["plain"]), settings.get("arithmetic", "stated"))
+
+    device: str = "cuda"
+    dtype: str = "float32"
+    arithmetic: str = "stated"
+    threads: int = 1
+
+
+def open_network(job: Job) -> TorchRunner:
+    """Return what runs the network of a job."""
+    settings = job.settings_as(TorchSettings)
+    board = open_board(settings.device, settings.dtype, settings.threads)
+    return TorchRunner(board, read(job.plain), settings.arithmetic)
 
 
 def open_board(device: str, dtype: str, threads: int) -> Board:
@@ -85,7 +92,7 @@ class TorchRunner:
             **_of_device(board),
         }
         if not self._integer and board.dtype == board.torch.float32:
-            self.about["float32_against_float64"] = self._difference()
+            self.about |= {"float32_against_float64": self._difference()}
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Run one sample: spikes (steps, channels) -> values (steps, outputs) and the membranes

@@ -5,13 +5,13 @@ delays. Written for the worker: numpy and torch alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sut_backends.gpu.neurons import KINDS, Board
-from sut_backends.workers.inside.plain_network import PlainNode
+from sut_backends.workers.inside.plain_network import Parameters, PlainNode
 
 #: What a step of a node does: values (batch, *shape in) -> (batch, *shape out).
 Stage = Callable[[Any], Any]
@@ -29,14 +29,14 @@ def stage(board: Board, node: PlainNode) -> Stage:
         case "Input" | "Output":
             return lambda values: values
         case "Linear" | "Affine":
-            weight = board.tensor(parameters["weight"]).T.contiguous()
-            bias = board.tensor(parameters.get("bias", 0.0))
+            weight = board.tensor(parameters.weight).T.contiguous()
+            bias = board.tensor(0.0 if parameters.bias is None else parameters.bias)
             return lambda values: values @ weight + bias
         case "Scale":
-            scale = board.tensor(parameters["scale"])
+            scale = board.tensor(parameters.scale)
             return lambda values: values * scale
         case "Threshold":
-            threshold = board.tensor(parameters["threshold"])
+            threshold = board.tensor(parameters.threshold)
             return lambda values: (values > threshold).to(board.dtype)
         case "Flatten":
             return lambda values: values.reshape(len(values), *node.shape_out)
@@ -53,7 +53,7 @@ class Delay:
     def __init__(self, board: Board, node: PlainNode, dt_s: float) -> None:
         self._board = board
         self._shape = node.shape_in
-        delay_s = np.broadcast_to(np.asarray(node.parameters["delay"], np.float64), self._shape)
+        delay_s = np.broadcast_to(np.asarray(node.parameters.delay, np.float64), self._shape)
         steps = np.rint(delay_s / dt_s).astype(np.int64)
         self._depth = int(steps.max(initial=0)) + 1
         self._behind = board.torch.as_tensor(steps, device=board.device)
@@ -81,14 +81,14 @@ class Delay:
         return self._kept.gather(0, place.expand(1, *values.shape))[0]
 
 
-def _convolution(board: Board, parameters: Mapping[str, Any]) -> Stage:
+def _convolution(board: Board, parameters: Parameters) -> Stage:
     functional = board.torch.nn.functional
-    weight = board.tensor(parameters["weight"])
-    bias = board.tensor(parameters["bias"])
+    weight = board.tensor(parameters.weight)
+    bias = board.tensor(parameters.bias)
     axes = weight.ndim - 2
-    stride = _each(parameters["stride"], axes)
-    dilation = _each(parameters["dilation"], axes)
-    groups = int(np.asarray(parameters["groups"]))
+    stride = _each(parameters.stride, axes)
+    dilation = _each(parameters.dilation, axes)
+    groups = int(np.asarray(parameters.groups))
     convolved = functional.conv1d if axes == 1 else functional.conv2d
     around = _around(_paddings(parameters, axes))
 
@@ -99,11 +99,11 @@ def _convolution(board: Board, parameters: Mapping[str, Any]) -> Stage:
     return stepped
 
 
-def _pool(board: Board, parameters: Mapping[str, Any], mean: bool) -> Stage:
+def _pool(board: Board, parameters: Parameters, mean: bool) -> Stage:
     functional = board.torch.nn.functional
-    sides = _each(parameters["kernel_size"], 2)
-    stride = _each(parameters["stride"], 2)
-    around = _around([(one, one) for one in _each(parameters["padding"], 2)])
+    sides = _each(parameters.kernel_size, 2)
+    stride = _each(parameters.stride, 2)
+    around = _around([(one, one) for one in _each(parameters.padding, 2)])
     over = sides[0] * sides[1] if mean else 1
 
     def pooled(values: Any) -> Any:
@@ -113,14 +113,14 @@ def _pool(board: Board, parameters: Mapping[str, Any], mean: bool) -> Stage:
     return pooled
 
 
-def _paddings(parameters: Mapping[str, Any], axes: int) -> list[tuple[int, int]]:
-    padding = np.asarray(parameters["padding"])
+def _paddings(parameters: Parameters, axes: int) -> list[tuple[int, int]]:
+    padding = np.asarray(parameters.padding)
     if padding.dtype.kind not in "SUO":
         return [(one, one) for one in _each(padding, axes)]
     if "valid" in str(padding):
         return [(0, 0)] * axes
-    kernels = np.shape(parameters["weight"])[2:]
-    dilations = _each(parameters["dilation"], axes)
+    kernels = np.shape(parameters.weight)[2:]
+    dilations = _each(parameters.dilation, axes)
     totals = [d * (k - 1) for d, k in zip(dilations, kernels, strict=True)]
     return [(total // 2, total - total // 2) for total in totals]
 

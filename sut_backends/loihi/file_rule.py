@@ -36,12 +36,12 @@ def build(network: PlainNetwork, ring_steps: int) -> Built:
                 ports[node.name] = (read.a_in, None)
                 exits.append((np.arange(*shape), read))
             case "Linear" | "Affine":
-                weights = np.asarray(node.parameters["weight"], np.float64)
+                weights = np.asarray(node.parameters.weight, np.float64)
                 process = ours.Connection(weights, layers.bias(node))
                 ports[node.name] = (process.s_in, process.a_out)
             case _:
                 rule = rules.rule_of(node, network.conventions, network.dt_s)
-                start = np.broadcast_to(rule.get("start", 0.0), shape).astype(np.float64)
+                start = np.broadcast_to(rule.start, shape).astype(np.float64)
                 process = ours.Neurons(shape, rule, start)
                 states += [(process.current, np.zeros(shape)), (process.membrane, start)]
                 ports[node.name] = (process.a_in, process.s_out)

@@ -11,21 +11,41 @@ published programs use (`execution_time_probe`, `energy_probe`, `activity_probe`
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sut_backends.loihi import hardware, stock_plan
 from sut_backends.loihi.running import Running
 from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 ORIGIN = "board's own sensor"
-#: In the order in which power_breakdown() and energy_breakdown() give them.
-POWERS = ("total_w", "dynamic_w", "static_w", "vdd_w", "vdd_m_w", "vdd_io_w")
+#: In the order in which energy_breakdown() gives them.
 ENERGIES = ("total", "dynamic", "static", "vdd", "vdd_m", "vdd_io")
 BUFFER_SIZE = 1024
+
+
+class Powers(NamedTuple):
+    """Mean powers of a run, in the order in which power_breakdown() gives them."""
+
+    total_w: float
+    dynamic_w: float
+    static_w: float
+    vdd_w: float
+    vdd_m_w: float
+    vdd_io_w: float
+
+
+@dataclass(frozen=True)
+class SenseSettings:
+    """Where the chip is, and how many steps are run."""
+
+    host: str = ""
+    sense_steps: int = 0
 
 
 def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
@@ -44,12 +64,10 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
     idle = _profiled(network, spikes * 0, steps, lambda one: one.energy_probe(num_steps=steps))
     activity = _profiled(network, spikes, steps, lambda one: one.activity_probe())
     step_s = np.asarray(time.execution_time, np.float64).reshape(-1)
-    powers = {
-        name: dict(zip(POWERS, map(float, one.power_breakdown()), strict=True))
-        for name, one in (("active", active), ("idle", idle))
-    }
+    active_w = Powers(*map(float, active.power_breakdown()))
+    idle_w = Powers(*map(float, idle.power_breakdown()))
     total_s = float(step_s.sum())
-    _refuse_nonsense(step_s, powers, steps)
+    _refuse_nonsense(step_s, [*active_w, *idle_w], steps)
     counted = getattr(activity, "activity", None)
     return {
         "origin": {"time": ORIGIN, "energy": ORIGIN},
@@ -57,9 +75,10 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
         "samples": steps / len(spikes),
         "time_s": total_s,
         "step_s": {"median": float(np.median(step_s)), "largest": float(step_s.max())},
-        **powers,
-        "energy_j": powers["active"]["total_w"] * total_s,
-        "dynamic_energy_j": (powers["active"]["total_w"] - powers["idle"]["total_w"]) * total_s,
+        "active": active_w._asdict(),
+        "idle": idle_w._asdict(),
+        "energy_j": active_w.total_w * total_s,
+        "dynamic_energy_j": (active_w.total_w - idle_w.total_w) * total_s,
         "energy as the board states it": dict(
             zip(ENERGIES, map(float, active.energy_breakdown()), strict=True)
         ),
@@ -87,18 +106,18 @@ def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any
     return profiler
 
 
-def _refuse_nonsense(step_s: Any, powers: dict[str, dict[str, float]], steps: int) -> None:
-    numbers = [*step_s, *(value for one in powers.values() for value in one.values())]
-    if not np.all(np.isfinite(numbers)) or len(step_s) == 0 or step_s.min() < 0:
+def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
+    if not np.all(np.isfinite([*step_s, *powers_w])) or len(step_s) == 0 or step_s.min() < 0:
         raise ValueError("the board's readings hold NaN, infinity or negative times")
     if len(step_s) != steps:
         raise ValueError(f"the board timed {len(step_s)} steps, {steps} were run")
 
 
-def sense_network(job: dict[str, Any]) -> dict[str, Any]:
+def sense_network(job: Job) -> dict[str, Any]:
     """Return what the board reads of the first sample."""
-    hardware.require(job["settings"].get("host", ""))
-    network = read(job["plain"])
+    settings = job.settings_as(SenseSettings)
+    hardware.require(settings.host)
+    network = read(job.plain)
     layers.refuse(network, "Lava")
-    spikes = np.load(job["spikes"], allow_pickle=False)[0]
-    return probe(network, spikes, int(job["settings"]["sense_steps"]))
+    spikes = np.load(job.spikes, allow_pickle=False)[0]
+    return probe(network, spikes, settings.sense_steps)

@@ -5,61 +5,101 @@ docs/ASC.md states them. It runs in the worker, inside Lava's process models.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sut_backends.workers.inside.plain_network import PlainNode
+from sut_backends.workers.inside.plain_network import Conventions, PlainNode
 
 #: Limits of a state of the integer rule.
 STATE_MIN = -32768
 STATE_MAX = 32767
 
-Arrays = dict[str, Any]
+
+@dataclass(frozen=True)
+class WholeRule:
+    """A rule in whole numbers: states lose themselves shifted right, each spike takes a threshold
+    off.
+    """
+
+    threshold: Any
+    spikes_max: int
+    dash_syn: Any
+    dash_mem: Any
+    start: Any = 0.0
 
 
-def rule_of(node: PlainNode, conventions: dict[str, Any], dt_s: float) -> Arrays:
+@dataclass(frozen=True)
+class FloatRule:
+    """A rule in floating point. `subtract`: a spike takes a threshold off, else the membrane goes
+    to `reset`; `unit`: gains are 1; `last`: the current of the step before drives. `share_mem` and
+    `share_syn` are what share of its distance to the end a state goes in a step; `share_syn` is
+    None where there is no synaptic current.
+    """
+
+    threshold: Any
+    spikes_max: int
+    above: bool
+    subtract: bool
+    unit: bool
+    last: bool
+    leaky: bool
+    leak: Any
+    reset: Any
+    gain: Any
+    weight_in: Any
+    share_mem: Any
+    share_syn: Any
+    start: Any
+
+
+Rule = WholeRule | FloatRule
+
+
+def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
     """Return the rule of a neuron's node; a node with shifts of its own (`dash_mem`) has the
     integer one, where the conventions are those it was made for.
     """
     parameters = node.parameters
-    metadata = node.metadata or {}
-    subtracts = conventions["reset"] == "subtract"
-    unit = conventions["gains"] == "unit"
-    several = subtracts and conventions["spikes_max"] > 1
-    spikes_max = (metadata.get("spikes_max") or conventions["spikes_max"]) if several else 1
-    threshold = np.asarray(parameters["v_threshold"], np.float64)
-    if "dash_mem" in metadata and unit and subtracts and not conventions["above"]:
-        return {
-            "whole": True,
-            "threshold": threshold.astype(np.int64),
-            "spikes_max": int(spikes_max),
-            "dash_syn": np.asarray(metadata["dash_syn"], np.int64),
-            "dash_mem": np.asarray(metadata["dash_mem"], np.int64),
-        }
+    metadata = node.metadata
+    subtracts = how.reset == "subtract"
+    unit = how.gains == "unit"
+    several = subtracts and how.spikes_max > 1
+    spikes_max = int((metadata.spikes_max or how.spikes_max) if several else 1)
+    threshold = np.asarray(parameters.v_threshold, np.float64)
+    if metadata.dash_mem is not None and unit and subtracts and not how.above:
+        return WholeRule(
+            threshold.astype(np.int64),
+            spikes_max,
+            np.asarray(metadata.dash_syn, np.int64),
+            np.asarray(metadata.dash_mem, np.int64),
+        )
     synaptic = node.type == "CubaLIF"
     leaky = node.type != "IF"
-    tau_mem = parameters.get("tau_mem", parameters.get("tau"))
-    leak = np.asarray(parameters.get("v_leak", 0.0), np.float64)
-    return {
-        "whole": False,
-        "threshold": threshold,
-        "spikes_max": int(spikes_max),
-        "above": bool(conventions["above"]),
-        "subtract": subtracts,
-        "unit": unit,
-        "last": conventions["current"] == "last",
-        "leaky": leaky,
-        "leak": leak,
-        "reset": np.asarray(parameters.get("v_reset", 0.0), np.float64),
-        "gain": 1.0 if unit else np.asarray(parameters["r"], np.float64),
-        "weight_in": 1.0 if unit or not synaptic else np.asarray(parameters["w_in"], np.float64),
-        "share_mem": share(tau_mem, dt_s, conventions["scheme"]) if leaky else dt_s,
-        "share_syn": share(parameters["tau_syn"], dt_s, conventions["scheme"])
-        if synaptic
-        else None,
-        "start": leak if conventions["start"] == "leak" and leaky else np.zeros(()),
-    }
+    tau_mem = parameters.tau if parameters.tau_mem is None else parameters.tau_mem
+    leak = _numbers(parameters.v_leak)
+    return FloatRule(
+        threshold=threshold,
+        spikes_max=spikes_max,
+        above=how.above,
+        subtract=subtracts,
+        unit=unit,
+        last=how.current == "last",
+        leaky=leaky,
+        leak=leak,
+        reset=_numbers(parameters.v_reset),
+        gain=1.0 if unit else np.asarray(parameters.r, np.float64),
+        weight_in=1.0 if unit or not synaptic else np.asarray(parameters.w_in, np.float64),
+        share_mem=share(tau_mem, dt_s, how.scheme) if leaky else dt_s,
+        share_syn=share(parameters.tau_syn, dt_s, how.scheme) if synaptic else None,
+        start=leak if how.start == "leak" and leaky else np.zeros(()),
+    )
+
+
+def _numbers(stated: Any) -> Any:
+    """Return a parameter, 0 where there is none."""
+    return np.asarray(0.0 if stated is None else stated, np.float64)
 
 
 def share(tau: Any, dt_s: float, scheme: str) -> Any:
@@ -68,53 +108,53 @@ def share(tau: Any, dt_s: float, scheme: str) -> Any:
     return steps if scheme == "euler" else -np.expm1(-steps)
 
 
-def step(rule: Arrays, current: Any, membrane: Any, values: Any) -> Any:
+def step(rule: Rule, current: Any, membrane: Any, values: Any) -> Any:
     """Go on by one step: `current` and `membrane` are changed in place, the spikes returned."""
-    if rule["whole"]:
+    if isinstance(rule, WholeRule):
         return _whole_step(rule, current, membrane, values)
     drive = values
-    if rule["share_syn"] is not None:
+    if rule.share_syn is not None:
         before = current.copy()
-        if rule["unit"]:
-            current[:] = (before + values) * (1.0 - rule["share_syn"])
+        if rule.unit:
+            current[:] = (before + values) * (1.0 - rule.share_syn)
         else:
-            current += rule["share_syn"] * (rule["weight_in"] * values - before)
-        drive = before if rule["last"] else current
-    if not rule["leaky"]:
-        membrane += drive if rule["unit"] else rule["share_mem"] * rule["gain"] * drive
-    elif rule["unit"]:
-        membrane *= 1.0 - rule["share_mem"]
-        membrane += rule["share_mem"] * rule["leak"] + drive
+            current += rule.share_syn * (rule.weight_in * values - before)
+        drive = before if rule.last else current
+    if not rule.leaky:
+        membrane += drive if rule.unit else rule.share_mem * rule.gain * drive
+    elif rule.unit:
+        membrane *= 1.0 - rule.share_mem
+        membrane += rule.share_mem * rule.leak + drive
     else:
-        membrane += rule["share_mem"] * (rule["leak"] + rule["gain"] * drive - membrane)
+        membrane += rule.share_mem * (rule.leak + rule.gain * drive - membrane)
     return _fired(rule, membrane)
 
 
-def _fired(rule: Arrays, membrane: Any) -> Any:
-    threshold = rule["threshold"]
-    if not rule["subtract"]:
-        fires = membrane > threshold if rule["above"] else membrane >= threshold
-        membrane[:] = np.where(fires, rule["reset"], membrane)
+def _fired(rule: FloatRule, membrane: Any) -> Any:
+    threshold = rule.threshold
+    if not rule.subtract:
+        fires = membrane > threshold if rule.above else membrane >= threshold
+        membrane[:] = np.where(fires, rule.reset, membrane)
         return fires.astype(np.float64)
     times = np.floor(np.maximum(membrane, 0.0) / threshold)
     # A quotient that was rounded up to a whole number is one too many.
     times -= times * threshold > membrane
-    if rule["above"]:
+    if rule.above:
         times -= (times > 0) & (times * threshold == membrane)
-    times = np.clip(times, 0, rule["spikes_max"])
+    times = np.clip(times, 0, rule.spikes_max)
     membrane -= times * threshold
     return times
 
 
-def _whole_step(rule: Arrays, current: Any, membrane: Any, values: Any) -> Any:
+def _whole_step(rule: WholeRule, current: Any, membrane: Any, values: Any) -> Any:
     new = _limited(current.astype(np.int64) + np.rint(values).astype(np.int64))
-    new = new - _decay(new, rule["dash_syn"])
+    new = new - _decay(new, rule.dash_syn)
     old = membrane.astype(np.int64)
-    kept = _limited(new - _decay(old, rule["dash_mem"]))
+    kept = _limited(new - _decay(old, rule.dash_mem))
     raised = _limited(old + kept)
-    spikes = np.clip(raised // rule["threshold"], 0, rule["spikes_max"])
+    spikes = np.clip(raised // rule.threshold, 0, rule.spikes_max)
     current[:] = new
-    membrane[:] = raised - spikes * rule["threshold"]
+    membrane[:] = raised - spikes * rule.threshold
     return spikes.astype(np.float64)
 
 

@@ -8,6 +8,7 @@ module, never from the top of a script. Lava 0.10 needs Python 3.10 and numpy be
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from sut_backends.loihi.running import Running
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 
 RULES = ("file", "stock")
@@ -27,12 +29,21 @@ RING_STEPS = 256
 LAVA = "0.10.0"
 
 
-def open_network(job: dict[str, Any]) -> LavaRunner:
+@dataclass(frozen=True)
+class LavaSettings:
+    """Whose rule neurons follow, whether they are on a chip, and where that is."""
+
+    rule: str = "file"
+    hardware: bool = False
+    host: str = ""
+
+
+def open_network(job: Job) -> LavaRunner:
     """Return a network ready to run; ValueError for one that Lava does not run."""
-    settings = job["settings"]
-    if settings.get("rule", "file") not in RULES:
-        raise ValueError(f"rule = {settings['rule']!r}: one of {', '.join(RULES)}")
-    network = read(job["plain"])
+    settings = job.settings_as(LavaSettings)
+    if settings.rule not in RULES:
+        raise ValueError(f"rule = {settings.rule!r}: one of {', '.join(RULES)}")
+    network = read(job.plain)
     layers.refuse(network, "Lava")
     return LavaRunner(network, settings)
 
@@ -40,10 +51,10 @@ def open_network(job: dict[str, Any]) -> LavaRunner:
 class LavaRunner:
     """A network in Lava on a processor, or on Loihi 2 where Lava's extension for it is there."""
 
-    def __init__(self, network: Any, settings: dict[str, Any]) -> None:
+    def __init__(self, network: Any, settings: LavaSettings) -> None:
         self._network = network
-        self._rule = settings.get("rule", "file")
-        self._hardware = bool(settings.get("hardware", False))
+        self._rule = settings.rule
+        self._hardware = settings.hardware
         versions = _versions()
         if self._hardware:
             if self._rule != "stock":
@@ -52,7 +63,7 @@ class LavaRunner:
                     "the file's rule are Python, and no code for the chip"
                 )
             chip = import_module("sut_backends.loihi.hardware")
-            chip.require(settings.get("host", ""))
+            chip.require(settings.host)
         self._running: Any = None
         self._report: dict[str, Any] = {}
         self._build(RING_STEPS)
@@ -102,7 +113,7 @@ class LavaRunner:
             built = stock.build(found, layers.channels(network), ring_steps)
             config = configs.Loihi2SimCfg(select_tag="floating_pt")
             self._report = {"rule differs": layers.differs(network.conventions)}
-        self._report["lag_steps"] = built.lag_steps
+        self._report |= {"lag_steps": built.lag_steps}
         self._running = Running(built, ring_steps, config)
         self._running.compile()
 
@@ -115,12 +126,13 @@ def _versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
-    if found["lava-nc"] == "not installed":
+    lava = found[PACKAGES[0]]
+    if lava == "not installed":
         raise ValueError(
             "lava-nc is not installed for this Python; try: rig sdk install loihi, then interpreter"
         )
-    if found["lava-nc"] != LAVA:
+    if lava != LAVA:
         raise ValueError(
-            f"lava-nc {found['lava-nc']} is installed, {LAVA} is the one whose spikes were compared"
+            f"lava-nc {lava} is installed, {LAVA} is the one whose spikes were compared"
         )
     return found

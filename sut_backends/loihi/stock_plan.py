@@ -94,7 +94,7 @@ def _between(
     ]
     if nodes[source].type == "Input":
         before = [(None, np.arange(nodes[source].shape_out[0]))]
-    weights = np.asarray(node.parameters["weight"], np.float64)
+    weights = np.asarray(node.parameters.weight, np.float64)
     made = []
     for target, cells in enumerate(found):
         if cells.node in targets:
@@ -108,30 +108,32 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
     input goes into the weight, as u = u (1 - du) + w and v = v (1 - dv) + u.
     """
     values = node.parameters
-    scheme = network.conventions["scheme"]
-    if np.any(np.asarray(values.get("v_reset", 0.0))):
+    scheme = network.conventions.scheme
+    if _is_not_zero(values.v_reset):
         raise ValueError(f"{node.name} has a v_reset that is not 0, to which a stock LIF goes back")
-    if np.any(np.asarray(values.get("v_leak", 0.0))):
+    if _is_not_zero(values.v_leak):
         raise ValueError(
             f"{node.name} has a v_leak that is not 0: as a bias it would begin before the input"
         )
-    gain = np.asarray(values["r"], np.float64)
+    gain = np.asarray(values.r, np.float64)
     factor: Any = 1.0
     share_syn: Any = 1.0
     if node.type == "IF":
         share_mem: Any = 0.0
         factor = network.dt_s * gain
     else:
-        share_mem = share(values.get("tau_mem", values.get("tau")), network.dt_s, scheme)
+        share_mem = share(
+            values.tau if values.tau_mem is None else values.tau_mem, network.dt_s, scheme
+        )
         factor = share_mem * gain
     if node.type == "CubaLIF":
-        share_syn = share(values["tau_syn"], network.dt_s, scheme)
-        factor = factor * share_syn * np.asarray(values["w_in"], np.float64)
-    if network.conventions["gains"] == "unit":
+        share_syn = share(values.tau_syn, network.dt_s, scheme)
+        factor = factor * share_syn * np.asarray(values.w_in, np.float64)
+    if network.conventions.gains == "unit":
         factor = 1.0
     each = [
         np.broadcast_to(value, node.shape_out).astype(np.float64)
-        for value in (share_syn, share_mem, values["v_threshold"], factor)
+        for value in (share_syn, share_mem, values.v_threshold, factor)
     ]
     kinds = np.stack(each[:3], axis=1)
     number = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
@@ -139,3 +141,8 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
     if vectors:
         groups = [np.arange(len(number))]
     return [Cells(node.name, which, *(one[which] for one in each[:3])) for which in groups], each[3]
+
+
+def _is_not_zero(stated: Any) -> bool:
+    """Return whether a parameter is there and not 0."""
+    return stated is not None and bool(np.any(stated))

@@ -13,6 +13,7 @@ from rig.errors import RigError
 from rig.interfaces.cpu_program import Program
 from sut_backends.sdk.kinds import SdkKind
 from sut_backends.workers.environments import installed
+from sut_backends.workers.inside.imports import Tried
 from sut_backends.workers.process import Place, Worker
 
 _ENTRY = "sut_backends.workers.inside.imports:tried"
@@ -54,9 +55,9 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     except RigError as error:
         said = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         return Diagnosis(sdk.kind, path, "", (said,))
-    details = about["details"]
-    problems = _problems(sdk, details["versions"], details["imports"])
-    python = about["python"]
+    tried = Tried(**about.details)
+    problems = _problems(sdk, tried.versions, tried.imports)
+    python = about.python
     if python.split()[-1] not in sdk.python:
         problems = [f"{python} is not {sdk.python}", *problems]
     return Diagnosis(sdk.kind, path, python, tuple(problems), wrote)

@@ -31,10 +31,9 @@ def build(sim: Any, plan: PynnPlan, spikes: Any, input_spikes_max: int) -> dict[
         )
     }
     for one in plan.populations:
-        size = len(one.parameters["tau_m"])
         cells = getattr(sim, one.kind)(**_lists(one.parameters))
-        made[one.node] = sim.Population(size, cells, label=one.node)
-        made[one.node].initialize(v=np.broadcast_to(one.begin_mv, size).tolist())
+        made[one.node] = sim.Population(one.size, cells, label=one.node)
+        made[one.node].initialize(v=np.broadcast_to(one.begin_mv, one.size).tolist())
     made[plan.output].record("spikes")
     for projection in plan.projections:
         copies = input_spikes_max if projection.source == plan.input else 1

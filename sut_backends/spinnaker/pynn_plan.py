@@ -24,12 +24,13 @@ WEIGHT_NA = 1.0
 
 @dataclass(frozen=True)
 class Population:
-    """A node of neurons as PyNN cells: their kind, parameters in ms, mV and nF, the membrane that
-    they begin with in mV, and how many mV one unit of the file is.
+    """A node of neurons as PyNN cells: their kind and number, parameters in ms, mV and nF, the
+    membrane that they begin with in mV, and how many mV one unit of the file is.
     """
 
     node: str
     kind: str
+    size: int
     parameters: dict[str, Any]
     begin_mv: Any
     mv: float
@@ -92,7 +93,7 @@ def plan(network: PlainNetwork) -> PynnPlan:
 
 
 def _differs(network: PlainNetwork) -> str:
-    euler = network.conventions["scheme"] == "euler"
+    euler = network.conventions.scheme == "euler"
     exact = ["exact exponentials, not forward Euler"] if euler else []
     return layers.differs(network.conventions, *exact, "16-bit weights")
 
@@ -104,7 +105,7 @@ def _into(node: PlainNode, network: PlainNetwork) -> list[tuple[str, Any]]:
     return [
         (
             (*one.sources, *one.late_sources)[0],
-            np.asarray(one.parameters["weight"], np.float64),
+            np.asarray(one.parameters.weight, np.float64),
         )
         for one in connections
     ]
@@ -119,40 +120,50 @@ def _population(
     w_in w dt, which PyNN has as a jump of the current that decays with tau_syn; into LIF it moves
     the membrane by r w dt / tau.
     """
-    values = {name: np.asarray(value, np.float64) for name, value in node.parameters.items()}
+    values = node.parameters
     dt_ms = network.dt_s * 1e3
-    unit = network.conventions["gains"] == "unit"
+    unit = network.conventions.gains == "unit"
     cuba = node.type == "CubaLIF"
-    tau_ms = np.broadcast_to(values["tau_mem" if cuba else "tau"] * 1e3, node.shape_out)
-    rest = np.broadcast_to(values.get("v_leak", np.zeros(())), node.shape_out)
-    height = values["v_threshold"] - rest
+    size = node.shape_out
+    tau_ms = _each(values.tau_mem if cuba else values.tau, size) * 1e3
+    rest = _each(values.v_leak, size)
+    threshold = _each(values.v_threshold, size)
+    height = threshold - rest
     if np.any(height <= 0):
         raise ValueError(f"{node.name} has a threshold that is not above its rest")
     mv = THRESHOLD_MV / float(height.max())
-    gain = tau_ms / dt_ms if unit else values["r"]
-    parameters: dict[str, Any] = {
-        "tau_m": tau_ms,
-        "v_rest": rest * mv,
-        "v_reset": np.broadcast_to(values.get("v_reset", np.zeros(())), node.shape_out) * mv,
-        "v_thresh": np.broadcast_to(values["v_threshold"], node.shape_out) * mv,
-        "tau_refrac": 0.0,
-        "i_offset": 0.0,
-        "cm": 1.0,
-    }
+    gain = tau_ms / dt_ms if unit else _each(values.r, size)
+    synaptic: dict[str, Any] = {}
     if cuba:
-        tau_syn_ms = np.broadcast_to(values["tau_syn"] * 1e3, node.shape_out)
-        gain_in = tau_syn_ms / dt_ms if unit else values["w_in"]
-        parameters |= {"tau_syn_E": tau_syn_ms, "tau_syn_I": tau_syn_ms}
+        tau_syn_ms = _each(values.tau_syn, size) * 1e3
+        gain_in = tau_syn_ms / dt_ms if unit else _each(values.w_in, size)
+        synaptic = {"tau_syn_E": tau_syn_ms, "tau_syn_I": tau_syn_ms}
         # With cm = 1 nF a current moves a membrane towards tau_m / cm times it.
         factor = gain_in * dt_ms / tau_syn_ms * gain * mv / tau_ms
     else:
         factor = gain * dt_ms / tau_ms * mv
-    factor = np.broadcast_to(factor, node.shape_out)
+    factor = np.broadcast_to(factor, size)
+    cm_nf = 1.0
     largest = max((float(np.abs(one * factor[:, None]).max()) for one in weights), default=0.0)
     if cuba and largest > 0:
         # A larger capacitance asks for larger currents, for which a weight has 16 bits.
-        parameters["cm"] = WEIGHT_NA / largest
-        factor = factor * parameters["cm"]
-    begin = rest * mv if network.conventions["start"] == "leak" else rest * 0.0
+        cm_nf = WEIGHT_NA / largest
+        factor = factor * cm_nf
+    parameters: dict[str, Any] = {
+        "tau_m": tau_ms,
+        "v_rest": rest * mv,
+        "v_reset": _each(values.v_reset, size) * mv,
+        "v_thresh": threshold * mv,
+        "tau_refrac": 0.0,
+        "i_offset": 0.0,
+        "cm": cm_nf,
+        **synaptic,
+    }
+    begin = rest * mv if network.conventions.start == "leak" else rest * 0.0
     kind = "IF_curr_exp" if cuba else "IF_curr_delta"
-    return Population(node.name, kind, parameters, begin, mv), factor
+    return Population(node.name, kind, len(tau_ms), parameters, begin, mv), factor
+
+
+def _each(stated: Any, size: tuple[int, ...]) -> Any:
+    """Return a parameter of each neuron; 0 where there is none."""
+    return np.broadcast_to(np.asarray(0.0 if stated is None else stated, np.float64), size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from sut_backends.spinnaker.build import build, report
 from sut_backends.spinnaker.own_home import OwnHome, config
 from sut_backends.spinnaker.pynn_plan import PynnPlan, plan
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 
 PACKAGES = ("sPyNNaker", "PyNN", "numpy")
@@ -33,16 +35,28 @@ ENERGIES = (
 )
 
 
-def open_network(job: dict[str, Any]) -> Any:
+@dataclass(frozen=True)
+class SpinnakerSettings:
+    """The machine's address, its generation, how many spikes of a channel in one step are wired,
+    and how long a step takes on a SpiNNaker 2.
+    """
+
+    machine: str = ""
+    generation: int = 1
+    input_spikes_max: int = 1
+    tick_s: float = 1e-3
+
+
+def open_network(job: Job) -> Any:
     """Return a network ready to run on a machine; ValueError without one, and for a network that
     PyNN's cells cannot be.
     """
-    settings = job["settings"]
-    if settings.get("generation", 1) == 2:
+    settings = job.settings_as(SpinnakerSettings)
+    if settings.generation == 2:
         return import_module("sut_backends.spinnaker.two").open_network(job)
-    found = plan(read(job["plain"]))
+    found = plan(read(job.plain))
     versions = _versions()
-    if not settings.get("machine"):
+    if not settings.machine:
         raise ValueError(
             "no machine is named, and on sPyNNaker's virtual board data from a run are empty: it "
             "maps, and computes nothing; set machine, or look at the mapping: rig model map"
@@ -50,11 +64,11 @@ def open_network(job: dict[str, Any]) -> Any:
     return SpinnakerRunner(found, settings, versions)
 
 
-def map_network(job: dict[str, Any]) -> dict[str, Any]:
+def map_network(job: Job) -> dict[str, Any]:
     """Return how sPyNNaker maps a network on a virtual board: cores, chips, saturation."""
-    found = plan(read(job["plain"]))
+    found = plan(read(job.plain))
     versions = _versions()
-    most = int(job["settings"].get("input_spikes_max", 1))
+    most = job.settings_as(SpinnakerSettings).input_spikes_max
     home = OwnHome(config("", energy=False))
     sim: Any = import_module("pyNN.spiNNaker")
     try:
@@ -67,14 +81,14 @@ def map_network(job: dict[str, Any]) -> dict[str, Any]:
     return {"versions": versions, "board": "virtual: nothing was computed", **told}
 
 
-def sense_network(job: dict[str, Any]) -> dict[str, Any]:
+def sense_network(job: Job) -> dict[str, Any]:
     """Return sPyNNaker's energy report of each sample; no meter, and no spike of it is kept."""
-    if job["settings"].get("generation", 1) == 2:
+    if job.settings_as(SpinnakerSettings).generation == 2:
         raise ValueError("py-spinnaker2 states no energy: an external meter is the way")
     runner = open_network(job)
     try:
         reports = []
-        for spikes in np.load(job["spikes"], allow_pickle=False):
+        for spikes in np.load(job.spikes, allow_pickle=False):
             values, _ = runner.run(spikes)
             reports.append({"spikes": int(values.sum()), **runner.energy})
     finally:
@@ -87,15 +101,17 @@ class SpinnakerRunner:
     source that was mapped other spike times.
     """
 
-    def __init__(self, found: PynnPlan, settings: dict[str, Any], versions: dict[str, str]) -> None:
+    def __init__(
+        self, found: PynnPlan, settings: SpinnakerSettings, versions: dict[str, str]
+    ) -> None:
         self._plan = found
-        self._most = int(settings.get("input_spikes_max", 1))
-        self._home = OwnHome(config(settings["machine"], energy=True))
+        self._most = settings.input_spikes_max
+        self._home = OwnHome(config(settings.machine, energy=True))
         self._sim: Any = import_module("pyNN.spiNNaker")
         self.energy: dict[str, Any] = {}
         self.about = {
             "versions": versions,
-            "machine": settings["machine"],
+            "machine": settings.machine,
             "time_step_ms": found.dt_ms,
             "lag_steps": found.lag_steps,
             "rule differs": found.differs,
@@ -153,8 +169,8 @@ def _versions() -> dict[str, str]:
                 f"{name} is not installed for this Python; try: rig sdk install spinnaker, then "
                 "interpreter"
             ) from error
-    if found["sPyNNaker"] != SPYNNAKER:
+    if (spynnaker := found[PACKAGES[0]]) != SPYNNAKER:
         raise ValueError(
-            f"sPyNNaker {found['sPyNNaker']} is installed, {SPYNNAKER} is the one that was tried"
+            f"sPyNNaker {spynnaker} is installed, {SPYNNAKER} is the one that was tried"
         )
     return found

@@ -8,34 +8,54 @@ energy is read: the package states none, an external meter is the way.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from sut_backends.workers.inside import layers
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 
-def open_network(job: dict[str, Any]) -> SpinnakerTwoRunner:
+@dataclass(frozen=True)
+class TwoSettings:
+    """The board's address, and how long a step takes."""
+
+    machine: str = ""
+    tick_s: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The parts of py-spinnaker2 that are used, and its version."""
+
+    hardware: Any
+    convert: Any
+    version: str
+
+
+def open_network(job: Job) -> SpinnakerTwoRunner:
     """Return a network ready to run; ValueError where the package or a machine is missing."""
-    settings = job["settings"]
+    settings = job.settings_as(TwoSettings)
     try:
         package: Any = import_module("spinnaker2")
-        found = {name: import_module(f"spinnaker2.{name}") for name in ("hardware", "s2_nir")}
+        hardware: Any = import_module("spinnaker2.hardware")
+        convert: Any = import_module("spinnaker2.s2_nir")
         nir: Any = import_module("nir")
     except ImportError as error:
         raise ValueError(
             f"SpiNNaker 2 needs py-spinnaker2 and nir in this Python, and {error.name or error} is "
             "missing; py-spinnaker2 is installed from its makers' repository, by hand"
         ) from error
-    if not settings.get("machine"):
+    if not settings.machine:
         raise ValueError("SpiNNaker 2 has no simulator here: set machine, the board's address")
-    network = read(job["plain"])
-    graph = nir.read(job["nir"])
+    network = read(job.plain)
+    graph = nir.read(job.nir)
     graph.infer_types()
     version = str(getattr(package, "__version__", "not stated"))
-    return SpinnakerTwoRunner(network, graph, found, settings, version)
+    return SpinnakerTwoRunner(network, graph, Packages(hardware, convert, version), settings)
 
 
 class SpinnakerTwoRunner:
@@ -45,18 +65,17 @@ class SpinnakerTwoRunner:
         self,
         network: PlainNetwork,
         graph: Any,
-        found: dict[str, Any],
-        settings: dict[str, Any],
-        version: str,
+        found: Packages,
+        settings: TwoSettings,
     ) -> None:
-        convert = found["s2_nir"]
-        self._hardware = found["hardware"]
-        self._machine = settings["machine"]
-        self._tick_s = float(settings.get("tick_s", 1e-3))
+        convert = found.convert
+        self._hardware = found.hardware
+        self._machine = settings.machine
+        self._tick_s = settings.tick_s
         self._lag = layers.steps_late(network, "projection")[network.outputs[0]]
-        if network.conventions["scheme"] != "euler":
+        if network.conventions.scheme != "euler":
             raise ValueError("on SpiNNaker 2 networks run by forward Euler alone")
-        reset = "SUBTRACT" if network.conventions["reset"] == "subtract" else "ZERO"
+        reset = "SUBTRACT" if network.conventions.reset == "subtract" else "ZERO"
         config = convert.ConversionConfig(
             output_record=["spikes"],
             dt=network.dt_s,
@@ -73,7 +92,7 @@ class SpinnakerTwoRunner:
         self._entry = entries[0]
         self._exit = exits[0]
         self.about = {
-            "versions": {"py-spinnaker2": version},
+            "versions": {"py-spinnaker2": found.version},
             "machine": self._machine,
             "lag_steps": self._lag,
             "rule differs": layers.differs(network.conventions, "8-bit weights"),

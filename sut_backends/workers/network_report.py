@@ -18,6 +18,7 @@ from rig.interfaces.cpu_program import Program
 from rig.network import conventions, graph
 from rig.network.checks import require_sound
 from rig.network.plain import write_plain
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
 
 _ROUTINE = "sut_backends.workers.inside.report_routine:open_report"
@@ -56,12 +57,16 @@ def reported(
     with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
         plain = Path(folder) / "network.npz"
         write_checked(model, dt_s, plain)
-        job = {"nir": str(model.resolve()), "plain": str(plain), "settings": dict(settings)}
+        job = Job(str(model.resolve()), str(plain), dict(settings))
         if inputs is not None:
             spikes = Path(folder) / "spikes.npy"
             np.save(spikes, inputs)
-            job["spikes"] = str(spikes)
-        arguments = {"runner": what.runner, "function": what.function, "job": job}
+            job = dataclasses.replace(job, spikes=str(spikes))
+        arguments = {
+            "runner": what.runner,
+            "function": what.function,
+            "job": dataclasses.asdict(job),
+        }
         program = Program(_ROUTINE, "report", "", arguments)
         packages = ("sut_backends",)
         where = dataclasses.replace(place, isolated=True, packages=packages)
@@ -76,5 +81,4 @@ def reported(
                 try_next="another network, or rig sdk doctor",
             ) from error
         with closing(worker):
-            report: dict[str, Any] = worker.about["details"]
-            return report
+            return worker.about.details

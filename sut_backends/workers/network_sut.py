@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from rig.network.graph import Network
 from rig.network.plain import by_name, write_plain
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
 from sut_backends.workers.sut import WorkerSut
 
@@ -76,8 +77,8 @@ def open_network_sut(
     drawn = power_w or Power()
     context.state.program = runner.kind
     wire = ImaginedWire(context.world, drawn, sync_hold_us * 1000)
-    about = dict(worker.about)
-    details = about.pop("details")
+    about = worker.about
+    details = dict(about.details)
     info = SutInfo(
         name=details.pop("title", runner.name),
         kind=runner.kind,
@@ -85,7 +86,7 @@ def open_network_sut(
         tick_hz=1_000_000_000,
         task=workload.task,
         model=workload.model,
-        firmware=f"{runner.module}, {about['python']}, numpy {about['numpy']}",
+        firmware=f"{runner.module}, {about.python}, numpy {about.numpy}",
         link="pipe",
         slots=slots,
         batch_max=slots,
@@ -94,7 +95,7 @@ def open_network_sut(
         sync_hold_s=sync_hold_us * 1e-6,
         clock="CLOCK_MONOTONIC",
         details={
-            **about,
+            **about.facts,
             **details,
             "rule": by_name(how),
             "wrote_to_its_home": list(worker.wrote),
@@ -125,11 +126,7 @@ def _started(
         write_plain(network, how, workload.dt_s, plain)
         arguments = {
             "runner": runner.module,
-            "job": {
-                "nir": str(workload.path.resolve()),
-                "plain": str(plain),
-                "settings": dict(runner.settings),
-            },
+            "job": asdict(Job(str(workload.path.resolve()), str(plain), dict(runner.settings))),
             "codec": workload.codec,
             "codec_arguments": dict(workload.arguments),
             "trains": workload.trains,

@@ -9,7 +9,7 @@ import select
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,15 @@ from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.cpu_program import Program
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess
+from sut_backends.workers.inside.protocol import (
+    Done,
+    Refusal,
+    Request,
+    Start,
+    about_of,
+    done_of,
+    request_json,
+)
 from sut_backends.workers.isolation import Isolation
 
 _BLOCK_B = 1 << 16
@@ -67,18 +76,13 @@ class Worker(ChildProcess):
     """A running program; `about` is what the process says of itself."""
 
     def __init__(self, program: Program, place: Place) -> None:
-        order = {
-            "entry": program.entry,
-            "arguments": dict(program.arguments),
-            "core": place.core,
-            "threads": place.threads,
-        }
+        order = Start(program.entry, dict(program.arguments), place.core, place.threads)
         interpreter = place.interpreter or sys.executable
         where = _code_of(program, place)
         self._isolation = Isolation(place.environment) if place.isolated else None
         try:
             super().__init__(
-                [interpreter, "-c", _CODE, json.dumps(where), json.dumps(order)],
+                [interpreter, "-c", _CODE, json.dumps(where), json.dumps(asdict(order))],
                 (),
                 what=program.entry,
                 try_next=f"is {interpreter} a Python that starts?",
@@ -95,19 +99,21 @@ class Worker(ChildProcess):
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         try:
-            self.about, _ = self._answer(time.monotonic() + place.start_s, "start", place.start_s)
+            content, _ = self._answer(time.monotonic() + place.start_s, "start", place.start_s)
         except BaseException:
             self.close()
             raise
-        if "error" in self.about:
+        about = about_of(content)
+        if isinstance(about, Refusal):
             said = self._tail()
             self.close()
             raise BenchError(
                 f"{program.entry} does not start",
-                evidence=f"{self.about['error']} ({self.about['python']})"
+                evidence=f"{about.error} ({about.python})"
                 + (f"; it printed: {said}" if said and self._isolation else ""),
-                try_next=_what_helps(self.about, interpreter),
+                try_next=_what_helps(about, interpreter),
             )
+        self.about = about
 
     @property
     def wrote(self) -> tuple[str, ...]:
@@ -124,34 +130,34 @@ class Worker(ChildProcess):
         if self._isolation:
             self._isolation.close()
 
-    def ask(
-        self, request: dict[str, Any], payload: bytes, limit_s: float
-    ) -> tuple[dict[str, Any], bytes]:
+    def ask(self, request: Request, payload: bytes, limit_s: float) -> tuple[Done | Refusal, bytes]:
         """Return the answer to a request, and its bytes; DeadlineError ends the process, as nothing
         else stops a computation.
         """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         self._send(
-            json.dumps(request | {"bytes": len(payload)}).encode() + b"\n" + payload,
+            json.dumps(request_json(request) | {"bytes": len(payload)}).encode() + b"\n" + payload,
             end_s,
-            request["op"],
+            request.op,
             limit_s,
         )
-        return self._answer(end_s, request["op"], limit_s)
+        content, output = self._answer(end_s, request.op, limit_s)
+        return done_of(content), output
 
     def feed(
-        self, request: dict[str, Any], blocks: Iterable[bytes], limit_s: float
-    ) -> tuple[dict[str, Any], bytes]:
+        self, request: Request, blocks: Iterable[bytes], limit_s: float
+    ) -> tuple[Done | Refusal, bytes]:
         """Return the answer to a request that is told when it has started, and then gets `blocks`
         as fast as it takes them.
         """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         report, none = self.ask(request, b"", limit_s)
-        if "error" in report:
+        if isinstance(report, Refusal):
             return report, none
         for block in blocks:
-            self._send(block, end_s, request["op"], limit_s)
-        return self._answer(end_s, request["op"], limit_s)
+            self._send(block, end_s, request.op, limit_s)
+        content, output = self._answer(end_s, request.op, limit_s)
+        return done_of(content), output
 
     def _send(self, block: bytes, end_s: float, what: str, limit_s: float) -> None:
         assert self._process.stdin is not None
@@ -223,10 +229,10 @@ class Worker(ChildProcess):
         )
 
 
-def _what_helps(refusal: Mapping[str, Any], interpreter: str) -> str:
-    if refusal["missing"]:
-        return f"{refusal['missing']} is missing in {interpreter}: rig sdk doctor"
-    if refusal["refused"]:
+def _what_helps(refusal: Refusal, interpreter: str) -> str:
+    if refusal.missing:
+        return f"{refusal.missing} is missing in {interpreter}: rig sdk doctor"
+    if refusal.refused:
         return "what it says; docs/BACKENDS.md has what each backend runs"
     return "the task's own model and data"
 

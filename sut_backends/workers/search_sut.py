@@ -32,8 +32,7 @@ def open_search_sut(
     worker = Worker(program, place)
     drawn = power_w or Power()
     wire = ImaginedWire(context.world, drawn, sync_hold_us * 1000)
-    about = dict(worker.about)
-    details = about.pop("details")
+    about = worker.about
     info = SutInfo(
         name=name,
         kind=kind,
@@ -41,7 +40,7 @@ def open_search_sut(
         tick_hz=1_000_000_000,
         task=program.task,
         model=program.model,
-        firmware=f"{program.entry}, {about['python']}, numpy {about['numpy']}",
+        firmware=f"{program.entry}, {about.python}, numpy {about.numpy}",
         link="pipe",
         slots=slots,
         batch_max=0,
@@ -52,8 +51,8 @@ def open_search_sut(
         sync_hold_s=sync_hold_us * 1e-6,
         clock="CLOCK_MONOTONIC",
         details={
-            **about,
-            **details,
+            **about.facts,
+            **about.details,
             "entry": program.entry,
             "knows_thresholds": True,
             "simulated_power_w": dataclasses.asdict(drawn),

@@ -8,7 +8,6 @@ of this computer are read as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
 from rig.interfaces.sut import SutInfo
@@ -17,7 +16,16 @@ from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.stop import pause
 from sut_backends.uart.slots import Slots
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
-from sut_backends.workers.inside.search import THRESHOLDS_MAX
+from sut_backends.workers.inside.protocol import (
+    Done,
+    LoadRequest,
+    Refusal,
+    RunRequest,
+    SolveRequest,
+    StreamRequest,
+)
+from sut_backends.workers.inside.search import THRESHOLDS_MAX, Order
+from sut_backends.workers.inside.stream import Signal
 from sut_backends.workers.process import Worker
 
 _LOAD_S = 20.0
@@ -69,7 +77,7 @@ class WorkerSut:
     def _load(self, index: int, payload: bytes) -> Completion:
         """Hand the payload to the process, which converts it to what its program wants, untimed."""
         slot = self._slots.take(index)
-        _good(self._process.ask({"op": "load", "slot": slot}, payload, _LOAD_S))
+        _good(self._process.ask(LoadRequest(slot), payload, _LOAD_S))
         self._slots.keep(slot, index)
         return Completion(())
 
@@ -91,16 +99,16 @@ class WorkerSut:
         """Run each phase over the samples of the query, `repeat` times; of a batch all phases of
         each sample, `repeat` rounds.
         """
-        if not self._process.about["phases"]:
+        if not self._process.about.phases:
             raise LocalProtocolError(
                 "this program searches, and has no phases to run",
                 try_next="[scenario.optimization]",
             )
         slots = [self._slots.find(index) for index in query.indices]
         with self._wire.busy():
-            request = {"op": "run", "slots": slots, "repeat": query.repeat, "batch": query.batch}
+            request = RunRequest(slots, query.repeat, query.batch)
             told, output = _good(self._process.ask(request, b"", query.limit_s))
-            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
             self._wire.tell(marks)
         return Completion(marks, output, iterations=query.repeat * len(slots))
 
@@ -116,19 +124,19 @@ class WorkerSut:
             raise LocalProtocolError(
                 f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
             )
-        order = {
-            "seed": step.seed,
-            "timeout_ns": round(1e9 * step.timeout_s),
-            "target": step.target,
-            "thresholds": step.thresholds,
-            "apart_ns": self._apart_ns,
-        }
-        request = {"op": "solve", "slot": self._slots.find(step.index), "order": order}
+        order = Order(
+            seed=step.seed,
+            timeout_ns=round(1e9 * step.timeout_s),
+            target=step.target,
+            thresholds=list(step.thresholds),
+            apart_ns=self._apart_ns,
+        )
+        request = SolveRequest(self._slots.find(step.index), order)
         with self._wire.busy():
             told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
-            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
             self._wire.tell(marks)
-        return Completion(marks, output, iterations=1, known=tuple(told["known"]))
+        return Completion(marks, output, iterations=1, known=tuple(told.known))
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe
@@ -141,25 +149,23 @@ class WorkerSut:
         count = self._info.slots
         self._slots = Slots(self._info.slots)
         for slot, window in enumerate(windows[:count]):
-            _good(self._process.ask({"op": "load", "slot": slot}, window, _LOAD_S))
-        signal = {
-            "sizes_b": sizes_b,
-            "slots": count,
-            "hop": step.hop,
-            "window": step.window,
-            "sample_hz": step.sample_hz,
-            "apart_ns": self._apart_ns,
-        }
+            _good(self._process.ask(LoadRequest(slot), window, _LOAD_S))
+        signal = Signal(
+            sizes_b=sizes_b,
+            slots=count,
+            hop=step.hop,
+            window=step.window,
+            sample_hz=step.sample_hz,
+            apart_ns=self._apart_ns,
+        )
         rest = (windows[number] for number in range(count, len(windows)))
         limit_s = (len(windows) * step.hop + step.window) / step.sample_hz + step.limit_s
         with self._wire.busy():
-            told, output = _good(
-                self._process.feed({"op": "stream", "signal": signal}, rest, limit_s)
-            )
-            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            told, output = _good(self._process.feed(StreamRequest(signal), rest, limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
             self._wire.tell(marks)
         answered = sum(mark.phase == DECIDED for mark in marks)
-        return Completion(marks, output, iterations=answered, faults=tuple(told["faults"]))
+        return Completion(marks, output, iterations=answered, faults=tuple(told.faults))
 
     def _refuse_stream(self, step: Stream, sizes_b: Sequence[int]) -> None:
         slots = self._info.slots
@@ -191,12 +197,12 @@ class WorkerSut:
             self._wire.close()
 
 
-def _good(answer: tuple[dict[str, Any], bytes]) -> tuple[dict[str, Any], bytes]:
-    if "error" in answer[0]:
-        refused = answer[0]["refused"]
+def _good(answer: tuple[Done | Refusal, bytes]) -> tuple[Done, bytes]:
+    told, output = answer
+    if isinstance(told, Refusal):
         raise SutError(
-            "the program refuses this" if refused else "the program failed",
-            code=_REFUSED if refused else _FAILED,
-            evidence=answer[0]["error"],
+            "the program refuses this" if told.refused else "the program failed",
+            code=_REFUSED if told.refused else _FAILED,
+            evidence=told.error,
         )
-    return answer
+    return told, output

@@ -12,10 +12,14 @@ import importlib
 import importlib.metadata
 import importlib.util
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sut_backends.workers.inside.job import Job
 from sut_backends.xylo import runner
+from sut_backends.xylo.mapping_report import ChipNumbers, versions
 from sut_backends.xylo.power_events import PowerEvents
 from sut_backends.xylo.samna_stand_in import stand_in_for_samna
 from sut_backends.xylo.sim.board import build
@@ -27,36 +31,50 @@ _EXPANSION = 128
 _TITLES = {"audio2": "Xylo Audio 2", "audio3": "Xylo Audio 3"}
 
 
-def open_network(job: dict[str, Any]) -> BoardRunner:
+@dataclass(frozen=True)
+class BoardSettings:
+    """The chip, its board ("simulated", or one that is there) and which of several, and how often
+    the power is read, into what file.
+    """
+
+    board: str
+    chip: str = "audio2"
+    board_number: int = -1
+    simulator: Mapping[str, Any] = field(default_factory=dict)
+    power_hz: float = 100.0
+    power_events: str = ""
+
+
+def open_network(job: Job) -> BoardRunner:
     """Configure the board with the network of a job; raises ValueError with what to do."""
-    settings = job["settings"]
-    chip = settings.get("chip", "audio2")
+    settings = job.settings_as(BoardSettings)
+    chip = settings.chip
     truth = None
-    if settings["board"] == "simulated":
+    if settings.board == "simulated":
         stand_in_for_samna()
-        truth = Truth(chip, **settings.get("simulator", {}))
+        truth = Truth(chip, **settings.simulator)
         for name in ("xyloCore2.configuration", "xyloAudio3.configuration", "xyloA2TestBoard"):
             importlib.import_module(f"samna.{name}")
         build(importlib.import_module("samna"), truth)
     else:
         refuse_stub()
     found = runner.specification(job, chip)
-    board, module, firmware = the_board(chip, settings.get("board_number", -1))
-    config = configured(module, found["numbers"], chip)
-    power_hz = float(settings.get("power_hz", 100.0))
+    board, module, firmware = the_board(chip, settings.board_number)
+    config = configured(module, found.numbers, chip)
     samna = importlib.import_module("samna")
-    model = module.XyloSamna(board, config, dt=found["dt_s"], power_frequency=power_hz)
+    model = module.XyloSamna(board, config, dt=found.dt_s, power_frequency=settings.power_hz)
     events = None
-    if settings.get("power_events"):
-        events = PowerEvents(samna, board, chip, power_hz, settings["power_events"])
-    about = found["about"] | {
+    if settings.power_events:
+        events = PowerEvents(samna, board, chip, settings.power_hz, settings.power_events)
+    samna_version = str(getattr(samna, "__version__", "unknown"))
+    about = found.about | {
+        "versions": versions() | {"samna": samna_version},
         "board": {"chip": _TITLES[chip], "simulated": truth is not None, "firmware": firmware},
         "time": "of the host around Rockpool's evolve, USB included; not the chip's latency",
         "tested": "on a simulated board only, never on hardware",
         "modelled": modelled(config, chip),
     }
-    about["versions"]["samna"] = str(getattr(samna, "__version__", "unknown"))
-    return BoardRunner(model, config, found["lag"], about, events, truth)
+    return BoardRunner(model, config, found.lag, about, events, truth, clears=chip == "audio2")
 
 
 class BoardRunner:
@@ -70,8 +88,11 @@ class BoardRunner:
         about: dict[str, Any],
         events: PowerEvents | None,
         truth: Truth | None,
+        *,
+        clears: bool,
     ) -> None:
         self._model, self._config, self._lag = model, config, lag
+        self._clears = clears
         self._events, self._truth = events, truth
         self.about = about
 
@@ -85,7 +106,7 @@ class BoardRunner:
         import numpy as np
 
         raster = runner.padded(spikes, self._lag)
-        if self.about["chip"] == "audio2":
+        if self._clears:
             self._model.reset_state()
         else:
             self._model.config = self._config
@@ -123,15 +144,15 @@ def refuse_stub() -> None:
 def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
     """Return the board of a chip, Rockpool's module for it, and the versions of its firmware."""
     package = importlib.import_module("rockpool.devices.xylo.helper")
-    boards, modules, versions = package.find_xylo_hdks()
+    boards, modules, kinds = package.find_xylo_hdks()
     wanted = {"audio2": "syns61201", "audio3": "syns65302"}[chip]
     found = [
         (board, module)
-        for board, module, version in zip(boards, modules, versions, strict=True)
+        for board, module, version in zip(boards, modules, kinds, strict=True)
         if version == wanted
     ]
     if not found:
-        others = f"; there is {', '.join(versions)}" if versions else ""
+        others = f"; there is {', '.join(kinds)}" if kinds else ""
         raise ValueError(
             f"no {_TITLES[chip]} board is attached{others}: is it plugged in and powered, do you "
             "have the rights to its USB device (udev rules), does another process hold it?"
@@ -155,7 +176,8 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
     import numpy as np
 
     if chip == "audio3":
-        into, out = np.asarray(numbers["weights_in"]), np.asarray(numbers["weights_out"])
+        found = ChipNumbers.of(numbers)
+        into, out = np.asarray(found.weights_in), np.asarray(found.weights_out)
         if np.any(into[:, _EXPANSION:]) or np.any(out[:-_EXPANSION]):
             raise ValueError(
                 f"more than {_EXPANSION} neurons hear the inputs or are heard by the outputs, and "

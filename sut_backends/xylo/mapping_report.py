@@ -6,9 +6,13 @@ found: the facts that a worker tells.
 from __future__ import annotations
 
 import importlib.metadata
-import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from sut_backends.workers.inside import plain_network
+from sut_backends.workers.inside.job import Job
 
 WEIGHT_MAX = 127
 THRESHOLD_MAX = 32_767
@@ -17,14 +21,27 @@ _RULE = {"reset": "subtract", "above": False, "gains": "unit", "start": "zero", 
 _PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstruct")
 
 
-def rule_differs(job: dict[str, Any]) -> str:
-    """Return in what the chips' rule is another than the file's; empty where it is the same."""
-    import numpy as np
+@dataclass(frozen=True)
+class ChipNumbers:
+    """What is read of a specification of Rockpool's, under its names."""
 
-    if not job.get("plain"):
+    weights_in: Any
+    weights_rec: Any
+    weights_out: Any
+    threshold: Any
+    threshold_out: Any
+
+    @classmethod
+    def of(cls, specification: Mapping[str, Any]) -> ChipNumbers:
+        """Return them."""
+        return cls(**{one.name: specification.get(one.name) for one in fields(cls)})
+
+
+def rule_differs(job: Job) -> str:
+    """Return in what the chips' rule is another than the file's; empty where it is the same."""
+    if not job.plain:
         return ""
-    with np.load(job["plain"], allow_pickle=False) as plain:
-        stated = json.loads(str(plain["network"]))["conventions"]
+    stated = vars(plain_network.read(job.plain).conventions)
     names = {"above": "a spike above the threshold and not at it"}
     return "; ".join(
         f"{names.get(name, name)}: {stated[name]} in the file, {held} on the chip"
@@ -39,17 +56,18 @@ def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[
     """
     import numpy as np
 
-    def groups(spec: dict[str, Any]) -> Any:
+    def groups(spec: ChipNumbers) -> Any:
         """Return the weights of hidden neurons and of outputs, a column a neuron."""
-        hidden = np.asarray(spec["weights_rec"], float)
-        into = np.zeros((np.shape(spec["weights_in"])[0], *hidden.shape[1:]))
-        given = np.asarray(spec["weights_in"], float).reshape(len(into), -1, *hidden.shape[2:])
+        hidden = np.asarray(spec.weights_rec, float)
+        into = np.zeros((np.shape(spec.weights_in)[0], *hidden.shape[1:]))
+        given = np.asarray(spec.weights_in, float).reshape(len(into), -1, *hidden.shape[2:])
         into[:, : given.shape[1]] = given
         both = np.moveaxis(np.concatenate([into, hidden]), 1, -1)
-        return both.reshape(-1, both.shape[-1]), np.asarray(spec["weights_out"], float)
+        return both.reshape(-1, both.shape[-1]), np.asarray(spec.weights_out, float)
 
     lost = zeroed = clipped = synapses = 0.0
-    for wanted, got in zip(groups(before), groups(after), strict=True):
+    held = ChipNumbers.of(after)
+    for wanted, got in zip(groups(ChipNumbers.of(before)), groups(held), strict=True):
         axis = 0 if method == "channel" else None
         most = np.abs(wanted).max(axis=axis, initial=0.0)
         scale = np.abs(got).max(axis=axis, initial=0.0) / np.where(most > 0, most, 1.0)
@@ -60,13 +78,13 @@ def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[
         lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
     taus = 0.0
     for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
-        exact, held = np.ravel(before[name]).astype(float), np.ravel(after[name]).astype(float)
+        exact, got = np.ravel(before[name]).astype(float), np.ravel(after[name]).astype(float)
         used = exact > 0
-        taus = max(taus, float(np.abs(2.0 ** (held - exact) - 1)[used].max(initial=0.0)))
-    limits = np.concatenate([np.ravel(after["threshold"]), np.ravel(after["threshold_out"])])
+        taus = max(taus, float(np.abs(2.0 ** (got - exact) - 1)[used].max(initial=0.0)))
+    limits = np.concatenate([np.ravel(held.threshold), np.ravel(held.threshold_out)])
     return {
-        "hidden_neurons": int(np.shape(after["weights_rec"])[0]),
-        "output_neurons": int(np.shape(after["weights_out"])[1]),
+        "hidden_neurons": int(np.shape(held.weights_rec)[0]),
+        "output_neurons": int(np.shape(held.weights_out)[1]),
         "synapses": int(synapses),
         "weights_clipped": int(clipped),
         "weights_lost_to_zero": int(zeroed),

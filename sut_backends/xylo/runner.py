@@ -11,11 +11,19 @@ host (limits.py) before a worker is started.
 from __future__ import annotations
 
 import importlib
-import json
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
-from sut_backends.xylo.mapping_report import mapping, not_as_tried, rule_differs, versions
+from sut_backends.workers.inside import plain_network
+from sut_backends.workers.inside.job import Job
+from sut_backends.xylo.mapping_report import (
+    ChipNumbers,
+    mapping,
+    not_as_tried,
+    rule_differs,
+    versions,
+)
 from sut_backends.xylo.samna_stand_in import stand_in_for_samna
 
 #: What each chip is called in Rockpool, and how many hidden and output neurons it has.
@@ -24,16 +32,37 @@ CHANNELS = 16
 SPIKES_IN_MAX = 15
 
 
-def open_network(job: dict[str, Any]) -> Runner:
+@dataclass(frozen=True)
+class ChipSettings:
+    """The chip, and Rockpool's way to round weights for it."""
+
+    chip: str = "audio2"
+    quantizer: str = "global"
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What Rockpool's mapper and quantiser make of a NIR file: its numbers by its names, the time
+    step, by how many steps the output is late, how many outputs there are, and what is told of it.
+    """
+
+    numbers: dict[str, Any]
+    dt_s: float
+    lag: int
+    outputs: int
+    about: dict[str, Any]
+
+
+def open_network(job: Job) -> Runner:
     """Map the network of a job onto a chip's simulator; raises ValueError with what to do."""
-    chip = job["settings"].get("chip", "audio2")
+    chip = job.settings_as(ChipSettings).chip
     stand_in_for_samna()
     found = specification(job, chip)
     module = importlib.import_module(f"rockpool.devices.xylo.{CHIPS[chip][0]}")
-    wanted = {**found["numbers"], "dt": found["dt_s"]}
+    wanted = {**found.numbers, "dt": found.dt_s}
     wanted.pop("mapped_graph")
     simulator = module.XyloSim.from_specification(**wanted)
-    return Runner(simulator, found["lag"], found["outputs"], found["about"])
+    return Runner(simulator, found.lag, found.outputs, found.about)
 
 
 class Runner:
@@ -84,10 +113,8 @@ def padded(spikes: Any, lag: int) -> Any:
     return np.concatenate([counts.astype(np.int64), silence])
 
 
-def specification(job: dict[str, Any], chip: str) -> dict[str, Any]:
-    """Return what the mapper and the quantiser make of a NIR file for a chip: {"numbers", "dt_s",
-    "lag", "outputs", "about"}.
-    """
+def specification(job: Job, chip: str) -> Specification:
+    """Return what the mapper and the quantiser make of a NIR file for a chip."""
     import numpy as np
 
     if chip not in CHIPS:
@@ -110,10 +137,10 @@ def specification(job: dict[str, Any], chip: str) -> dict[str, Any]:
     refused = [str(one.message) for one in said if one.category.__name__ == "DRCWarning"]
     if refused:
         raise ValueError(f"Rockpool's design rules: {'; '.join(refused)}")
-    method = job["settings"].get("quantizer", "global")
+    method = job.settings_as(ChipSettings).quantizer
     quantised = getattr(quantisers, f"{method}_quantize")(**mapped)
     numbers = {**mapped, **quantised}
-    outputs = int(np.asarray(numbers["weights_out"]).shape[1])
+    outputs = int(np.asarray(ChipNumbers.of(numbers).weights_out).shape[1])
     lag = layers(graph) - 1
     about = {
         "chip": chip,
@@ -127,11 +154,11 @@ def specification(job: dict[str, Any], chip: str) -> dict[str, Any]:
         "not_as_tried": not_as_tried(),
     }
     if differs := rule_differs(job):
-        about["rule differs"] = differs
-    return {"numbers": numbers, "dt_s": dt_s, "lag": lag, "outputs": outputs, "about": about}
+        about |= {"rule differs": differs}
+    return Specification(numbers, dt_s, lag, outputs, about)
 
 
-def prepared(job: dict[str, Any]) -> tuple[Any, float]:
+def prepared(job: Job) -> tuple[Any, float]:
     """Return the NIR graph as Rockpool's importer needs it, and its time step.
 
     The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is set by the
@@ -140,7 +167,7 @@ def prepared(job: dict[str, Any]) -> tuple[Any, float]:
     """
     import nir
 
-    graph = nir.read(job["nir"], type_check=False)
+    graph = nir.read(job.nir, type_check=False)
     dt_s = stated_dt_s(job, graph)
     for name, node in list(graph.nodes.items()):
         inner = node.nodes if isinstance(node, nir.NIRGraph) else {}
@@ -206,15 +233,9 @@ def nest_recurrence(graph: Any, name: str) -> None:
     graph.edges = [edge for edge in graph.edges if loops[0] not in edge]
 
 
-def stated_dt_s(job: dict[str, Any], graph: Any) -> float:
+def stated_dt_s(job: Job, graph: Any) -> float:
     """Return the time step: of the plain form, else of the file."""
-    import numpy as np
-
-    if job.get("plain"):
-        with np.load(job["plain"], allow_pickle=False) as plain:
-            stated = json.loads(str(plain["network"]))["dt_s"]
-    else:
-        stated = graph.metadata.get("dt_s")
+    stated = plain_network.read(job.plain).dt_s if job.plain else graph.metadata.get("dt_s")
     if stated is None or not float(stated) > 0:
         raise ValueError("no time step is stated: dt_s in the graph's metadata, in seconds")
     return float(stated)
@@ -237,8 +258,7 @@ def layers(graph: Any) -> int:
     return max((longest(name, {name}) for name in starts), default=0)
 
 
-def map_network(job: dict[str, Any]) -> dict[str, Any]:
+def map_network(job: Job) -> dict[str, Any]:
     """Return how a chip holds a network, and run nothing."""
     stand_in_for_samna()
-    about: dict[str, Any] = specification(job, job["settings"].get("chip", "audio2"))["about"]
-    return about
+    return specification(job, job.settings_as(ChipSettings).chip).about

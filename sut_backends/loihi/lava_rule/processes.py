@@ -38,7 +38,7 @@ class Connection(AbstractProcess):
 class Neurons(AbstractProcess):
     """Neurons that follow a rule of `rules`."""
 
-    def __init__(self, shape: tuple[int, ...], rule: dict[str, Any], start: np.ndarray) -> None:
+    def __init__(self, shape: tuple[int, ...], rule: rules.Rule, start: np.ndarray) -> None:
         super().__init__(rule=rule)
         self.a_in = InPort(shape=shape)
         self.s_out = OutPort(shape=shape)

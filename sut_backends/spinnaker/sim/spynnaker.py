@@ -146,20 +146,22 @@ def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> A
     """Return what a population fires in a step, and its current and membrane behind it."""
     dt = Simulator.now.timestep
     if one.cells.kind == "SpikeSourceArray":
-        times = one.cells.parameters["spike_times"] or [[]] * one.size
+        times = one.cells.parameters.get("spike_times") or [[]] * one.size
         return np.array([float(step * dt in some) for some in times]), state
-    values = {name: np.asarray(value) for name, value in one.cells.parameters.items()}
+    values = SimpleNamespace(
+        **{name: np.asarray(value) for name, value in one.cells.parameters.items()}
+    )
     current, membrane = state
-    kept = np.exp(-dt / values["tau_m"])
+    kept = np.exp(-dt / values.tau_m)
     if one.cells.kind == "IF_curr_exp":
-        current = current * np.exp(-dt / values["tau_syn_E"]) + brought
-        aim = values["v_rest"] + current * values["tau_m"] / values["cm"]
+        current = current * np.exp(-dt / values.tau_syn_E) + brought
+        aim = values.v_rest + current * values.tau_m / values.cm
     else:
-        aim = values["v_rest"]
+        aim = values.v_rest
         membrane = membrane + brought
     membrane = aim + (membrane - aim) * kept
-    fired = membrane > values["v_thresh"]
-    return fired.astype(float), (current, np.where(fired, values["v_reset"], membrane))
+    fired = membrane > values.v_thresh
+    return fired.astype(float), (current, np.where(fired, values.v_reset, membrane))
 
 
 def _setup(timestep: float, min_delay: float) -> None:

@@ -6,10 +6,21 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from rig.interfaces.cpu_program import Routine
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a try: the versions of the packages that are there, and of each import what went
+    wrong, nothing where it is well; and the process that tried.
+    """
+
+    versions: dict[str, str]
+    imports: dict[str, str]
+    pid: int
 
 
 def tried(packages: list[str], imports: list[str]) -> Routine:
@@ -20,12 +31,12 @@ def tried(packages: list[str], imports: list[str]) -> Routine:
     for name in packages:
         with contextlib.suppress(PackageNotFoundError):
             versions[name] = version(name)
-    about: dict[str, Any] = {"versions": versions, "imports": {}}
+    imported = {}
     for module in imports:
         try:
             importlib.import_module(module)
-            about["imports"][module] = ""
+            imported[module] = ""
         except Exception as error:
-            about["imports"][module] = f"{type(error).__name__}: {error}"
-    about["pid"] = os.getpid()
+            imported[module] = f"{type(error).__name__}: {error}"
+    about = asdict(Tried(versions, imported, os.getpid()))
     return Routine(bytes, (bytes,), bytes, about=about)

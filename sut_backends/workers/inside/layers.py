@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
+from sut_backends.workers.inside.plain_network import Conventions, PlainNetwork, PlainNode
 
 CONNECTIONS = ("Linear", "Affine")
 NEURONS = ("IF", "LIF", "CubaLIF")
@@ -30,7 +30,7 @@ def refuse(network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS
                 "after a Flatten of the file's own"
             )
         if node.type not in ENDS and not all(
-            np.all(np.isfinite(value)) for value in node.parameters.values()
+            np.all(np.isfinite(value)) for value in node.parameters.given.values()
         ):
             raise ValueError(f"{node.name} holds NaN or infinity")
     if len(network.inputs) != 1 or len(network.outputs) != 1:
@@ -41,7 +41,7 @@ def refuse(network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS
 
 def bias(node: PlainNode) -> Any:
     """Return the bias of a connection; zeros where it has none."""
-    stated = node.parameters.get("bias")
+    stated = node.parameters.bias
     return np.zeros(node.shape_out) if stated is None else np.asarray(stated, np.float64)
 
 
@@ -113,19 +113,19 @@ def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
     ]
 
 
-def differs(conventions: dict[str, Any], *more: str) -> str:
+def differs(conventions: Conventions, *more: str) -> str:
     """Return what cells that fire once a step, above the threshold, and go back to a value do
     otherwise than a file's conventions; `more` is what else differs. Empty: nothing.
     """
     parts = list(more)
-    if conventions["spikes_max"] > 1:
-        parts.append(f"one spike a step, not up to {conventions['spikes_max']}")
-    if conventions["reset"] == "subtract":
+    if conventions.spikes_max > 1:
+        parts.append(f"one spike a step, not up to {conventions.spikes_max}")
+    if conventions.reset == "subtract":
         parts.append("a reset to a value, not by the threshold")
-    if not conventions["above"]:
+    if not conventions.above:
         parts.append("a spike above the threshold, not at it")
-    if conventions["gains"] == "unit":
+    if conventions.gains == "unit":
         parts.append("an input added behind the decay, not before")
-    if conventions["current"] == "last":
+    if conventions.current == "last":
         parts.append("the new current, not that of the step before")
     return "; ".join(parts)

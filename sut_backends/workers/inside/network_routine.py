@@ -4,7 +4,7 @@
 A runner is a file of a backend, which imports its SDK inside its functions and nothing of the rig,
 but for [sut.cpu], whose interpreter is the rig's:
 
-    def open_network(job): ...  # job: nir, plain (paths), settings; returns a runner
+    def open_network(job): ...  # a Job (job.py); returns a runner
     runner.about  # versions, how the network was mapped; JSON-able
     runner.run(spikes)  # (steps, channels) -> values (steps, outputs), membranes or None
     runner.run_many(list of spikes)  # optional: a list of the same, many samples at once
@@ -19,6 +19,7 @@ from typing import Any
 
 from rig.interfaces.cpu_program import Routine
 from rig.network.trains import packed
+from sut_backends.workers.inside.job import Job
 
 
 def open_routine(
@@ -33,7 +34,7 @@ def open_routine(
     """
     module, _, function = codec.partition(":")
     coding = getattr(importlib.import_module(module), function)(**codec_arguments)
-    running = importlib.import_module(runner).open_network(job)
+    running = importlib.import_module(runner).open_network(Job.of(job))
     before = tuple(coding.phases)
 
     def together(values: Sequence[Any]) -> Sequence[Any]:

@@ -5,17 +5,76 @@ parameters as arrays, and the conventions by which it is stepped (rig/network/pl
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 NETWORK = "network"
+_Known = TypeVar("_Known")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The arrays of a node's equation by the names that NIR gives them; None: the node has none."""
+
+    weight: Any = None
+    bias: Any = None
+    stride: Any = None
+    padding: Any = None
+    dilation: Any = None
+    groups: Any = None
+    kernel_size: Any = None
+    start_dim: Any = None
+    end_dim: Any = None
+    scale: Any = None
+    threshold: Any = None
+    delay: Any = None
+    r: Any = None
+    w_in: Any = None
+    tau: Any = None
+    tau_mem: Any = None
+    tau_syn: Any = None
+    v_leak: Any = None
+    v_reset: Any = None
+    v_threshold: Any = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return those that there are, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the metadata of neurons say of their rule in whole numbers (docs/ASC.md section 2);
+    None: nothing.
+    """
+
+    dash_syn: Any = None
+    dash_mem: Any = None
+    scale: Any = None
+    spikes_max: int | None = None
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How a network is stepped, each choice by its name (docs/MODELS.md)."""
+
+    scheme: str
+    current: str
+    reset: str
+    above: bool
+    gains: str
+    start: str
+    spikes_max: int
 
 
 @dataclass(frozen=True)
 class PlainNode:
     """A node: its type as NIR calls it, shapes without a batch, the nodes that feed it in this step
-    and those whose values of the step before it gets, and its parameters as arrays.
+    and those whose values of the step before it gets, and its parameters.
     """
 
     name: str
@@ -24,21 +83,58 @@ class PlainNode:
     shape_out: tuple[int, ...]
     sources: tuple[str, ...]
     late_sources: tuple[str, ...]
-    parameters: dict[str, Any]
-    metadata: dict[str, Any]
+    parameters: Parameters
+    metadata: Metadata
 
 
 @dataclass(frozen=True)
 class PlainNetwork:
-    """A network: time step in seconds, conventions by name (docs/MODELS.md), inputs, outputs,
-    nodes.
-    """
+    """A network: time step in seconds, conventions, inputs, outputs, nodes."""
 
     dt_s: float
-    conventions: dict[str, Any]
+    conventions: Conventions
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[PlainNode, ...]
+
+
+@dataclass(frozen=True)
+class _NodeEntry:
+    """A node as the file's text has it: of its parameters the names."""
+
+    name: str
+    type: str
+    shape_in: list[int]
+    shape_out: list[int]
+    sources: list[str]
+    late_sources: list[str]
+    parameters: list[str]
+    metadata: Mapping[str, Any] | None
+
+    def node(self, arrays: Mapping[str, Any]) -> PlainNode:
+        """Return the node, its parameters those of the file's arrays."""
+        found = {key: arrays[f"{self.name}/{key}"] for key in self.parameters}
+        return PlainNode(
+            self.name,
+            self.type,
+            tuple(self.shape_in),
+            tuple(self.shape_out),
+            tuple(self.sources),
+            tuple(self.late_sources),
+            _known(Parameters, found),
+            _known(Metadata, self.metadata or {}),
+        )
+
+
+@dataclass(frozen=True)
+class _NetworkEntry:
+    """A network as the file's text has it."""
+
+    dt_s: float
+    conventions: Mapping[str, Any]
+    inputs: list[str]
+    outputs: list[str]
+    nodes: list[Mapping[str, Any]]
 
 
 def read(path: str) -> PlainNetwork:
@@ -46,24 +142,18 @@ def read(path: str) -> PlainNetwork:
     import numpy as np
 
     with np.load(path, allow_pickle=False) as arrays:
-        content = json.loads(str(arrays[NETWORK]))
-        nodes = tuple(
-            PlainNode(
-                name=node["name"],
-                type=node["type"],
-                shape_in=tuple(node["shape_in"]),
-                shape_out=tuple(node["shape_out"]),
-                sources=tuple(node["sources"]),
-                late_sources=tuple(node["late_sources"]),
-                parameters={key: arrays[f"{node['name']}/{key}"] for key in node["parameters"]},
-                metadata=node["metadata"],
-            )
-            for node in content["nodes"]
-        )
+        entry = _NetworkEntry(**json.loads(str(arrays[NETWORK])))
+        nodes = tuple(_NodeEntry(**node).node(arrays) for node in entry.nodes)
     return PlainNetwork(
-        dt_s=content["dt_s"],
-        conventions=content["conventions"],
-        inputs=tuple(content["inputs"]),
-        outputs=tuple(content["outputs"]),
-        nodes=nodes,
+        entry.dt_s,
+        Conventions(**entry.conventions),
+        tuple(entry.inputs),
+        tuple(entry.outputs),
+        nodes,
     )
+
+
+def _known(kind: type[_Known], content: Mapping[str, Any]) -> _Known:
+    """Return what of a mapping a dataclass has fields for."""
+    names = {one.name for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in content.items() if name in names})

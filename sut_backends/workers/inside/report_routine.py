@@ -9,9 +9,10 @@ import importlib
 from typing import Any
 
 from rig.interfaces.cpu_program import Routine
+from sut_backends.workers.inside.job import Job
 
 
 def open_report(runner: str, function: str, job: dict[str, Any]) -> Routine:
     """Return a routine that does nothing; `function` of the module `runner` makes the report."""
-    report = getattr(importlib.import_module(runner), function)(job)
+    report = getattr(importlib.import_module(runner), function)(Job.of(job))
     return Routine(bytes, (bytes,), bytes, about=report)

@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requests that a worker answers: load, run, search, stream.
 
-Requests and answers are a line of JSON each, and as many bytes after it as its `bytes` says; the
-end of its input ends it.
+The end of its input ends it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, BinaryIO
 
 from rig.interfaces.cpu_program import Routine
-from sut_backends.workers.inside.search import Order, solved
-from sut_backends.workers.inside.stream import Inlet, Signal, played
+from sut_backends.workers.inside.protocol import (
+    Done,
+    LoadRequest,
+    Refusal,
+    Request,
+    RunRequest,
+    SolveRequest,
+    StreamRequest,
+    request_of,
+)
+from sut_backends.workers.inside.search import solved
+from sut_backends.workers.inside.stream import Inlet, played
 from sut_backends.workers.inside.windows import batched, phased, uncollected
 
 
@@ -22,43 +32,56 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are no more."""
     slots: dict[int, Any] = {}
     for line in requests:
-        request = json.loads(line)
-        payload = requests.read(request.get("bytes", 0))
+        content = json.loads(line)
+        payload = requests.read(content.get("bytes", 0))
         try:
-            if request["op"] == "load":
-                slots[request["slot"]] = routine.load(payload)
-                answer(answers, {})
-            elif request["op"] == "solve":
-                marks, known, output = solved(
-                    routine, slots[request["slot"]], Order(**request["order"])
-                )
-                answer(answers, {"marks": marks, "known": known}, output)
-            elif request["op"] == "stream":
-                signal = Signal(**request["signal"])
-                # Whoever sends waits to be told: nothing of the windows to come is in the buffer of
-                # `requests`.
-                inlet = Inlet(requests.fileno(), signal, routine.load, slots)
-                heard = played(routine, signal, slots, inlet, partial(answer, answers, {}))
-                answer(
-                    answers,
-                    {"marks": heard.marks, "faults": heard.faults},
-                    joined(routine, heard.results),
-                )
-            else:
-                work = batched if request["batch"] else phased
-                marks, results = uncollected(
-                    work, routine, [slots[slot] for slot in request["slots"]], request["repeat"]
-                )
-                output = b"".join(routine.output(result) for result in results)
-                answer(answers, {"marks": marks}, output)
-        except Exception as error:
-            answer(
-                answers,
-                {
-                    "error": f"{type(error).__name__}: {error}",
-                    "refused": isinstance(error, ValueError),
-                },
+            done, output = _carried_out(
+                request_of(content), payload, routine, slots, requests, answers
             )
+            answer(answers, asdict(done), output)
+        except Exception as error:
+            answer(answers, asdict(refusal(error)))
+
+
+def _carried_out(
+    request: Request,
+    payload: bytes,
+    routine: Routine,
+    slots: dict[int, Any],
+    requests: BinaryIO,
+    answers: BinaryIO,
+) -> tuple[Done, bytes]:
+    """Carry a request out; return what became of it, and its output."""
+    match request:
+        case LoadRequest():
+            slots[request.slot] = routine.load(payload)
+            return Done(), b""
+        case SolveRequest():
+            marks, known, output = solved(routine, slots[request.slot], request.order)
+            return Done(marks, known), output
+        case StreamRequest():
+            signal = request.signal
+            # Whoever sends waits to be told: nothing of the windows to come is in the buffer of
+            # `requests`.
+            inlet = Inlet(requests.fileno(), signal, routine.load, slots)
+            started = partial(answer, answers, asdict(Done()))
+            heard = played(routine, signal, slots, inlet, started)
+            return Done(heard.marks, faults=heard.faults), joined(routine, heard.results)
+        case RunRequest():
+            work = batched if request.batch else phased
+            values = [slots[slot] for slot in request.slots]
+            marks, results = uncollected(work, routine, values, request.repeat)
+            return Done(marks), b"".join(routine.output(result) for result in results)
+
+
+def refusal(error: Exception, python: str = "") -> Refusal:
+    """Return why something came to nothing."""
+    return Refusal(
+        f"{type(error).__name__}: {error}",
+        isinstance(error, ValueError),
+        python,
+        getattr(error, "name", None),
+    )
 
 
 def joined(routine: Routine, results: Sequence[Any]) -> bytes:

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from sut_backends.workers.inside.job import Job
+
 
 def main(arguments: list[str]) -> int:
     """Run all samples one after the other, each from rest."""
     runner, job, spikes, out = arguments
     running = importlib.import_module(runner).open_network(
-        json.loads(Path(job).read_text(encoding="utf-8"))
+        Job.of(json.loads(Path(job).read_text(encoding="utf-8")))
     )
     try:
         done = [running.run(sample) for sample in np.load(spikes, allow_pickle=False)]
@@ -31,7 +33,7 @@ def main(arguments: list[str]) -> int:
         running.close()
     found: dict[str, Any] = {"values": np.stack([values for values, _ in done])}
     if all(membranes is not None for _, membranes in done):
-        found["membranes"] = np.stack([membranes for _, membranes in done])
+        found |= {"membranes": np.stack([membranes for _, membranes in done])}
     np.savez_compressed(out, about=np.asarray(json.dumps(running.about)), **found)
     return 0
 

@@ -116,7 +116,7 @@ class Core(Output):
             self._fired = self._stepped(0, drive + before @ self._back, 31)
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
             told = {"output_spikes": spikes.tolist(), self._stamp: step}
-            told["output_v_mems"] = self._states[1][1].tolist()
+            told |= {"output_v_mems": self._states[1][1].tolist()}
             told |= {name: [] for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")}
             readouts.append(self._events.Readout(**told))
         self._step = stop
@@ -197,15 +197,14 @@ def build(samna: Any, truth: Truth) -> None:
         for name in ("XyloConfiguration", "ReservoirNeuron", "HiddenNeuron", "OutputNeuron"):
             setattr(module.configuration, name, type(name, (Bag,), {"alias_target": None}))
         module.configuration.NeuronRange = lambda first, stop: range(first, stop)
-    rails = {
-        "audio2": types.SimpleNamespace(Io=0, LogicAfe=1, IoAfe=2, Logic=3),
-        "audio3": types.SimpleNamespace(Io=0, AnalogLogic=1, DigitalLogic=2),
-    }
-    samna.xyloA2TestBoard.MeasurementChannels = rails["audio2"]
-    samna.xyloAudio3.MeasurementChannels = rails["audio3"]
+    of_audio2 = types.SimpleNamespace(Io=0, LogicAfe=1, IoAfe=2, Logic=3)
+    of_audio3 = types.SimpleNamespace(Io=0, AnalogLogic=1, DigitalLogic=2)
+    samna.xyloA2TestBoard.MeasurementChannels = of_audio2
+    samna.xyloAudio3.MeasurementChannels = of_audio3
+    rails = of_audio2 if truth.chip == "audio2" else of_audio3
     events = (samna.xyloCore2 if truth.chip == "audio2" else samna.xyloAudio3).event
     kind = "XyloA2TestBoard" if truth.chip == "audio2" else "XyloAudio3TestBoard"
-    boards = [Board(truth, events, rails[truth.chip]) for _ in range(truth.boards)]
+    boards = [Board(truth, events, rails) for _ in range(truth.boards)]
     samna.device = types.SimpleNamespace(
         get_all_devices=lambda: [
             types.SimpleNamespace(device_type_name=kind, serial_number=f"sim-{number}", at=number)

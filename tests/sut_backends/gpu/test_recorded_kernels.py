@@ -23,6 +23,7 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.one_flip import PARAMETERS, Chains, OneFlip
 from scenarios.tasks.qubo.task import QuboTask
+from sut_backends.workers.inside.job import Job
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
 
@@ -73,7 +74,7 @@ def test_a_network_gives_by_replay_what_it_gives_one_by_one(
     model = graph.read(SHIPPED_MODEL)
     path = tmp_path / "network.npz"
     write_plain(graph.network(model), stated(model.nodes), None, path)
-    runner = module.open_network({"plain": str(path), "settings": {"device": "cpu"}})
+    runner = module.open_network(Job(plain=str(path), settings={"device": "cpu"}))
     rng = np.random.default_rng(5)
     first, second = rng.integers(0, 15, (2, 3, 20, 16))
     due = [runner.run_many(list(samples)) for samples in (first, second)]

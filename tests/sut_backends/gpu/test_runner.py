@@ -21,6 +21,7 @@ from rig.network.plain import write_plain
 from scenarios.tasks.asc.integer import run_layer, spike_counts
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
+from sut_backends.workers.inside.job import Job
 from tests.conftest import ROOT
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra train")
@@ -34,7 +35,7 @@ def opened(network: graph.Network, how: Conventions, folder: Path, **settings: A
 
     path = folder / "network.npz"
     write_plain(network, how, None if network.dt_s else DT_S, path)
-    return open_network({"nir": "", "plain": str(path), "settings": {"device": "cpu"} | settings})
+    return open_network(Job(plain=str(path), settings={"device": "cpu"} | settings))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_every_stored_network_runs_as_by_the_interpreter(
     from sut_backends.gpu.runner import open_network
 
     settings = {"device": "cpu", "dtype": "float64"}
-    runner = open_network({"plain": str(path), "settings": settings})
+    runner = open_network(Job(plain=str(path), settings=settings))
     ours = np.stack([found for found, _ in runner.run_many(list(values))])
     np.testing.assert_allclose(ours, theirs.reshape(ours.shape), atol=1e-9)
 

@@ -13,6 +13,7 @@ import numpy as np
 from rig.network import graph
 from rig.network.conventions import Conventions
 from rig.network.plain import write_plain
+from sut_backends.workers.inside.job import Job
 
 
 def cuba(count: int, **changed: Any) -> nir.CubaLIF:
@@ -43,16 +44,14 @@ def lif(count: int, **changed: Any) -> nir.LIF:
     return nir.LIF(**parameters | changed)
 
 
-def plain(
-    folder: Path, nodes: dict[str, Any], edges: list[tuple[str, str]] | None = None
-) -> dict[str, Any]:
+def plain(folder: Path, nodes: dict[str, Any], edges: list[tuple[str, str]] | None = None) -> Job:
     """Write a network, in the file's order where no edges are stated, and return a job for it."""
     names = list(nodes)
     wanted = list(pairwise(names)) if edges is None else edges
     whole = nir.NIRGraph(nodes, wanted, metadata={"dt_s": 0.001}, type_check=False)
     path = folder / "plain.npz"
     write_plain(graph.network(whole), Conventions(), None, path)
-    return {"plain": str(path), "nir": "", "settings": {}}
+    return Job(plain=str(path))
 
 
 def two_layers(rng: np.random.Generator) -> dict[str, Any]:

@@ -6,6 +6,7 @@ of lava-loihi, and the board's own sensors as that stand-in makes them up.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi import hardware, probes, runner
 from sut_backends.loihi.sim import lava_loihi
 from sut_backends.loihi.stock_plan import plan
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 
@@ -36,8 +38,8 @@ def lava(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         yield boards
 
 
-def opened(job: dict[str, Any], **settings: Any) -> Any:
-    return runner.open_network(job | {"settings": settings})
+def opened(job: Job, **settings: Any) -> Any:
+    return runner.open_network(replace(job, settings=settings))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(tmp_path: Path)
         used = {name for edge in straight + more for name in edge}
         job = plain(tmp_path, {name: nodes[name] for name in used}, straight + more)
         with pytest.raises(ValueError, match=said):
-            plan(read(job["plain"]), vectors=True)
+            plan(read(job.plain), vectors=True)
 
 
 def test_a_chip_that_is_not_there_is_said_in_a_sentence(
@@ -163,7 +165,7 @@ def test_whole_weights_stay_whole_in_fixed_point(tmp_path: Path) -> None:
 
 def test_the_boards_sensors_are_read_in_runs_of_their_own(tmp_path: Path, lava: list[str]) -> None:
     rng = np.random.default_rng(5)
-    network = read(plain(tmp_path, two_layers(rng))["plain"])
+    network = read(plain(tmp_path, two_layers(rng)).plain)
     spikes = (rng.random((50, 5)) < 0.5).astype(float)
     told = probes.probe(network, spikes, 120)
     assert told["origin"] == {"time": "board's own sensor", "energy": "board's own sensor"}
@@ -184,11 +186,11 @@ def test_a_report_of_sensors_is_of_the_first_sample(tmp_path: Path, lava: list[s
     rng = np.random.default_rng(5)
     job = plain(tmp_path, two_layers(rng))
     np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
-    job["spikes"] = str(tmp_path / "spikes.npy")
-    told = probes.sense_network(job | {"settings": {"host": "10.0.0.1", "sense_steps": 500}})
+    job = replace(job, spikes=str(tmp_path / "spikes.npy"))
+    told = probes.sense_network(replace(job, settings={"host": "10.0.0.1", "sense_steps": 500}))
     assert (told["steps"], told["samples"], lava) == (500, 10, ["10.0.0.1"])
     with lava_loihi.installed(there=False), pytest.raises(ValueError, match="needs lava-loihi"):
-        probes.sense_network(job | {"settings": {"sense_steps": 500}})
+        probes.sense_network(replace(job, settings={"sense_steps": 500}))
 
 
 def test_samples_of_any_length_follow_each_other(tmp_path: Path, lava: list[str]) -> None:
@@ -206,7 +208,7 @@ def test_samples_of_any_length_follow_each_other(tmp_path: Path, lava: list[str]
 def test_readings_that_cannot_be_are_refused(
     tmp_path: Path, lava: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network = read(plain(tmp_path, two_layers(np.random.default_rng(5)))["plain"])
+    network = read(plain(tmp_path, two_layers(np.random.default_rng(5))).plain)
     spikes = np.zeros((10, 5))
     short = property(lambda one: np.full(3, 1e-6))
     monkeypatch.setattr(lava_loihi.Profiler, "execution_time", short)

@@ -67,8 +67,8 @@ def stepped(plain: Path, spikes: np.ndarray) -> np.ndarray:
     nodes = {node.name: node for node in network.nodes}
     rule = rules.rule_of(nodes["neurons"], network.conventions, network.dt_s)
     current = np.zeros(8)
-    membrane = np.zeros(8) + rule.get("start", 0.0)
-    weight = nodes["weight"].parameters["weight"]
+    membrane = np.zeros(8) + rule.start
+    weight = nodes["weight"].parameters.weight
     return np.array([rules.step(rule, current, membrane, weight @ row) for row in spikes])
 
 
@@ -90,7 +90,7 @@ def test_the_integer_rule_is_the_tasks(tmp_path: Path) -> None:
     network = graph.network(graph.read(SHIPPED_MODEL))
     write_plain(network, PRESETS["xylo"], None, tmp_path / "plain.npz")
     plain = {node.name: node for node in read(str(tmp_path / "plain.npz")).nodes}
-    how = {key: getattr(value, "value", value) for key, value in _conventions().items()}
+    how = read(str(tmp_path / "plain.npz")).conventions
     with np.load(VECTORS / "asc.npz") as kept:
         spikes = kept["input"][:3]
     expected, membranes = by_file(model, spikes)
@@ -98,15 +98,11 @@ def test_the_integer_rule_is_the_tasks(tmp_path: Path) -> None:
         found = sample.astype(float)
         for number in range(len(model.layers)):
             rule = rules.rule_of(plain[f"neurons_{number}"], how, 0.008)
-            weight = plain[f"weight_{number}"].parameters["weight"].astype(float)
+            weight = plain[f"weight_{number}"].parameters.weight.astype(float)
             current, membrane = np.zeros(len(weight)), np.zeros(len(weight))
             found = np.array([rules.step(rule, current, membrane, weight @ row) for row in found])
         assert np.array_equal(found, trains)
         assert np.array_equal(membrane, last)
-
-
-def _conventions() -> dict[str, object]:
-    return dataclasses.asdict(PRESETS["xylo"])
 
 
 def test_stored_runs_of_lava_are_the_models() -> None:

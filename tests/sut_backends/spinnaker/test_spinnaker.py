@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from sut_backends.spinnaker import runner
 from sut_backends.spinnaker.pynn_plan import plan
 from sut_backends.spinnaker.sim import spinnaker2, spynnaker
 from sut_backends.workers.environments import installed
+from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 from tests.conftest import ROOT
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
@@ -31,8 +33,8 @@ PYTHON = os.environ.get("RIG_SPINNAKER_PYTHON", "") or str(installed("spinnaker"
 BOARD = {"machine": "192.168.240.1"}
 
 
-def opened(job: dict[str, Any], **settings: Any) -> Any:
-    return runner.open_network(job | {"settings": settings})
+def opened(job: Job, **settings: Any) -> Any:
+    return runner.open_network(replace(job, settings=settings))
 
 
 def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -> None:
@@ -67,13 +69,13 @@ def test_the_energy_of_a_run_is_a_report_and_labelled_modelled(tmp_path: Path) -
     rng = np.random.default_rng(4)
     job = plain(tmp_path, two_layers(rng))
     np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
-    job["spikes"] = str(tmp_path / "spikes.npy")
+    job = replace(job, spikes=str(tmp_path / "spikes.npy"))
     with spynnaker.installed():
-        told = runner.sense_network(job | {"settings": BOARD})
+        told = runner.sense_network(replace(job, settings=BOARD))
     assert [one["origin"] for one in told["samples"]] == ["modelled"] * 2
     assert all(one["exec_energy_j"] > 0 and one["spikes"] > 0 for one in told["samples"])
     with pytest.raises(ValueError, match="states no energy"):
-        runner.sense_network(job | {"settings": BOARD | {"generation": 2}})
+        runner.sense_network(replace(job, settings=BOARD | {"generation": 2}))
 
 
 def test_counts_of_an_input_are_so_many_sources(tmp_path: Path) -> None:
@@ -95,7 +97,7 @@ def test_units_are_those_of_pynn(tmp_path: Path) -> None:
         "neurons": cuba(2, v_threshold=np.array([1.0, 2.0]), v_leak=np.array([0.0, 0.5])),
         "output": nir.Output(np.array([2])),
     }
-    found = plan(read(plain(tmp_path, nodes)["plain"]))
+    found = plan(read(plain(tmp_path, nodes).plain))
     (population,) = found.populations
     (projection,) = found.projections
     # 10 mV are the 1.5 between the higher threshold and its rest.
@@ -177,7 +179,7 @@ def test_spinnaker_2_by_a_fake_of_its_package(tmp_path: Path) -> None:
     job = plain(tmp_path, nodes)
     whole = nir.NIRGraph(nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False)
     nir.write(tmp_path / "net.nir", whole)
-    job["nir"] = str(tmp_path / "net.nir")
+    job = replace(job, nir=str(tmp_path / "net.nir"))
     spikes = (rng.random((30, 5)) < 0.3).astype(float)
     with spinnaker2.installed() as asked:
         with pytest.raises(ValueError, match="set machine"):
@@ -202,12 +204,13 @@ def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(tmp_path:
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))
     code = (
         "import json, sys; from sut_backends.spinnaker.runner import map_network;"
-        "print('\\n' + json.dumps(map_network(json.loads(sys.argv[1]))))"
+        "from sut_backends.workers.inside.job import Job;"
+        "print('\\n' + json.dumps(map_network(Job.of(json.loads(sys.argv[1])))))"
     )
     home = tmp_path / "home"
     home.mkdir()
     done = subprocess.run(
-        [PYTHON, "-c", code, json.dumps(job)],
+        [PYTHON, "-c", code, json.dumps(asdict(job))],
         env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "TMPDIR": str(tmp_path)},
         cwd=home,
         capture_output=True,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.interfaces.cpu_program import Routine
+from sut_backends.workers.inside.job import Job
 
 WAITS = "import time; time.sleep(600)"  # longer than anybody waits
 
@@ -65,7 +66,7 @@ def missing() -> Routine:
     return Routine(bytes, (no_such_sdk.run,), bytes)
 
 
-def open_network(job: dict[str, Any]) -> Any:
+def open_network(job: Job) -> Any:
     """Return a runner that adds the spikes of each channel up, over four outputs."""
     return Sums(job)
 
@@ -73,14 +74,14 @@ def open_network(job: dict[str, Any]) -> Any:
 class Sums:
     """A network of sorts: output n is the spikes of channel n."""
 
-    def __init__(self, job: dict[str, Any]) -> None:
+    def __init__(self, job: Job) -> None:
         from sut_backends.workers.inside import plain_network
 
-        network = plain_network.read(job["plain"])
+        network = plain_network.read(job.plain)
         self.about = {
             "nodes": [node.type for node in network.nodes],
             "dt_s": network.dt_s,
-            "settings": job["settings"],
+            "settings": dict(job.settings),
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import shutil
@@ -12,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,11 @@ from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from sut_backends.workers.environments import interpreter_at, interpreter_of
+from sut_backends.workers.inside.protocol import Done, LoadRequest, Refusal, RunRequest
 from sut_backends.workers.process import Place, Worker
 
 HERE = "tests.sut_backends.workers.sdk_by_hand"
-RUN = {"op": "run", "slots": [0], "repeat": 1, "batch": False}
+RUN = RunRequest([0], repeat=1, batch=False)
 
 
 def program(name: str, **arguments: object) -> Program:
@@ -71,15 +72,16 @@ def gone(pid: int, within_s: float = 10.0) -> bool:
 
 def answered(worker: Worker) -> bytes:
     """Return the answer to a query."""
-    worker.ask({"op": "load", "slot": 0}, b"0123456789", 5.0)
+    worker.ask(LoadRequest(0), b"0123456789", 5.0)
     told, output = worker.ask(RUN, b"", 5.0)
-    assert [phase for phase, _ in told["marks"]] == [1, 0]
+    assert isinstance(told, Done)
+    assert [phase for phase, _ in told.marks] == [1, 0]
     return output
 
 
 def test_it_runs_without_site_packages(bare: str) -> None:
     with closing(Worker(program("echo"), Place(bare))) as worker:
-        about = worker.about["details"]
+        about = worker.about.details
         assert (about["site"], about["numpy"]) == (False, False)
         assert answered(worker) == b"01234567"
 
@@ -89,7 +91,7 @@ def test_it_runs_under_another_version_of_python() -> None:
         pytest.skip("no other Python from 3.10 on")
     for python in pythons:
         with closing(Worker(program("echo"), Place(python, isolated=True))) as worker:
-            assert worker.about["details"]["version"] != list(sys.version_info[:2])
+            assert worker.about.details["version"] != list(sys.version_info[:2])
             assert answered(worker) == b"01234567"
 
 
@@ -99,7 +101,7 @@ def test_what_an_sdk_prints_writes_and_starts_stays_in_the_worker(
     monkeypatch.setenv("HOME", str(tmp_path))
     worker = Worker(program("noisy"), Place(isolated=True))
     with closing(worker):
-        about = worker.about["details"]
+        about = worker.about.details
         assert about["pip"] != 0
         assert "home/.sdkrc" in worker.wrote
         assert answered(worker) == b"01234567"
@@ -121,7 +123,7 @@ def test_nothing_is_left_where_the_rig_is_killed(tmp_path: Path) -> None:
     code = (
         "from tests.sut_backends.workers.test_process import program, Place, Worker; import time; "
         "worker = Worker(program('noisy'), Place(isolated=True)); "
-        "print(worker.pid, worker.about['details']['left'], flush=True); "
+        "print(worker.pid, worker.about.details['left'], flush=True); "
         "time.sleep(600)"  # longer than anybody waits
     )
     rig = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -160,18 +162,19 @@ def test_one_that_dies_is_named_also_where_its_children_hold_the_pipe(bare: str)
         with pytest.raises(DeviceLost, match="process of the program is gone") as caught:
             worker.ask(RUN, b"", 5.0)
         assert "killed by signal 9" in caught.value.evidence
-    assert gone(worker.about["details"]["left"])
+    assert gone(worker.about.details["left"])
 
 
 @pytest.mark.parametrize("ending", ["kill", "garbage"])
 def test_one_that_dies_or_talks_nonsense_is_named(ending: str, bare: str) -> None:
     deed: Callable[[int], None] = lambda pid: os.kill(pid, signal.SIGKILL)  # noqa: E731
     with closing(Worker(program("echo"), Place(bare, isolated=True))) as worker:
-        worker.ask({"op": "load", "slot": 0}, b"0", 5.0)
+        worker.ask(LoadRequest(0), b"0", 5.0)
         if ending == "kill":
             deed(worker.pid)
             with pytest.raises(BenchError, match="process of the program is gone"):
                 worker.ask(RUN, b"", 5.0)
         else:
-            told, _ = worker.ask({"op": "run", "slots": [7], "repeat": 1, "batch": False}, b"", 5.0)
-            assert "KeyError" in json.dumps(told)
+            told, _ = worker.ask(replace(RUN, slots=[7]), b"", 5.0)
+            assert isinstance(told, Refusal)
+            assert "KeyError" in told.error

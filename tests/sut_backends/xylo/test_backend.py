@@ -173,12 +173,13 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
 BOARDS = """
 import json, sys
 import numpy as np
+from sut_backends.workers.inside.job import Job
 from sut_backends.xylo import board_runner
 told = []
 for job in json.loads(sys.stdin.read()):
     settings = {"board": "simulated", "power_hz": 100.0, **job["settings"]}
     try:
-        opened = board_runner.open_network({"nir": job["nir"], "settings": settings})
+        opened = board_runner.open_network(Job(job["nir"], settings=settings))
         with np.load(job["vectors"]) as kept:
             spikes, wanted = kept["spikes"][0], kept[job["trains"]][0]
         differ = [int((opened.run(spikes)[0] != wanted).sum()) for _ in range(2)]

@@ -107,13 +107,14 @@ def in_other_units(folder: Path) -> Path:
 INSIDE = """
 import json, sys
 import numpy as np
+from sut_backends.workers.inside.job import Job
 from sut_backends.xylo import runner
 job = json.loads(sys.stdin.read())
 told = {}
 for name, model, chip in job["networks"]:
     with np.load(job["folder"] + "/" + name + ".npz") as kept:
         spikes, wanted = kept["spikes"], kept[chip + "/" + name + "/trains"]
-    opened = runner.open_network({"nir": model, "settings": {"chip": chip}})
+    opened = runner.open_network(Job(model, settings={"chip": chip}))
     ran = [opened.run(each)[0] for each in spikes]
     told[chip + "/" + name] = sum(int((a != b).any()) for a, b in zip(ran, wanted))
     about = opened.about

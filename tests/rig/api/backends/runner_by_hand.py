@@ -10,15 +10,16 @@ import numpy as np
 
 from scenarios.tasks.asc.integer import trains
 from scenarios.tasks.asc.nirfile import read_model
+from sut_backends.workers.inside.job import Job
 
 
 class Runner:
     """The model; a layer is used as it is read, but for its first weights."""
 
-    def __init__(self, job: dict[str, Any]) -> None:
-        self._model = read_model(Path(job["nir"]))
+    def __init__(self, job: Job) -> None:
+        self._model = read_model(Path(job.nir))
         self.about = {"arithmetic": "whole numbers"}
-        self._model.layers[0].weight[:, 0] += job["settings"]["changed"]
+        self._model.layers[0].weight[:, 0] += job.settings["changed"]
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Return the output spikes of each step, and the last membranes."""
@@ -29,6 +30,6 @@ class Runner:
         """Hold nothing."""
 
 
-def open_network(job: dict[str, Any]) -> Runner:
+def open_network(job: Job) -> Runner:
     """Return the runner."""
     return Runner(job)
