@@ -20,7 +20,7 @@ from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import promised
 from drivers.keysight_n6705.attached import USB, found, identity, usb_resources
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
-from drivers.keysight_n6705.link import ScpiLink
+from drivers.keysight_n6705.link import ScpiLink, conversation, socket_of
 from drivers.keysight_n6705.log import LogRecording
 from drivers.keysight_n6705.log_plan import REAL, LogClock, LogPlan
 from drivers.keysight_n6705.settings import N6705Settings, require
@@ -87,10 +87,12 @@ class KeysightN6705:
         """
         require(settings)
         with ExitStack() as stack:
-            world = None
-            resource = settings.resource
+            part = context.section or setup.PATH
+            played = context.contact.played(part)
+            world = context.world if settings.resource == _SIMULATOR else None
+            resource = socket_of(played) if played else settings.resource
             manager = settings.io_manager
-            if settings.resource == _SIMULATOR:
+            if resource == _SIMULATOR:
                 simulator = Simulator(
                     settings.simulator,
                     context.world,
@@ -99,7 +101,6 @@ class KeysightN6705:
                     context.seed,
                 )
                 stack.callback(simulator.close)
-                world = context.world
                 resource = simulator.resource
                 if settings.sync == "io_manager":
                     manager = IoManagerSettings(
@@ -109,7 +110,9 @@ class KeysightN6705:
                         manager.longest_s,
                         manager.quiet_s,
                     )
-            link = ScpiLink(resource, settings.visa_library, settings.timeout_s)
+            heard = context.contact.tap(part, conversation(settings.resource))
+            library = "@py" if played else settings.visa_library
+            link = ScpiLink(resource, library, settings.timeout_s, heard)
             stack.callback(link.close)
             io_manager = None
             if settings.sync == "io_manager":

@@ -9,12 +9,12 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.keysight_n6705.visa import Silence, lost, open_session, translated
+from drivers.keysight_n6705.visa import Session, Silence, libraries, lost, open_session, translated
 from rig.errors import (
     BenchError,
     DeadlineError,
@@ -22,6 +22,7 @@ from rig.errors import (
     DeviceNotFound,
     RemoteProtocolError,
 )
+from rig.interfaces.contact import Conversation, Heard, unheard
 
 #: Of the *IDN? answer: the mainframes that log for an external computer.
 _MODELS = ("N6705A", "N6705B", "N6705C")
@@ -60,13 +61,16 @@ class ScpiLink:
     error queue; RemoteProtocolError for an answer of another form.
     """
 
-    def __init__(self, resource: str, visa_library: str, timeout_s: float) -> None:
+    def __init__(
+        self, resource: str, visa_library: str, timeout_s: float, heard: Heard = unheard
+    ) -> None:
         self.resource = resource
         self._library = visa_library
         self._timeout_s = timeout_s
+        self._heard = heard
         self._lock = threading.RLock()
         self._owing = False
-        self._session: Any = open_session(resource, visa_library, timeout_s)
+        self._session: Session | None = open_session(resource, visa_library, timeout_s, heard)
 
     def identity(self) -> tuple[str, str, str]:
         """Return model, serial number and firmware; raises DeviceNotFound where something else
@@ -182,7 +186,7 @@ class ScpiLink:
         """Open another session to the same instrument in place of this one."""
         self.close()
         with self._lock:
-            self._session = open_session(self.resource, self._library, self._timeout_s)
+            self._session = open_session(self.resource, self._library, self._timeout_s, self._heard)
             self._owing = False
 
     def close(self) -> None:
@@ -217,7 +221,7 @@ class ScpiLink:
             ) from error
 
     @contextmanager
-    def _exchange(self) -> Iterator[Any]:
+    def _exchange(self) -> Iterator[Session]:
         """Lend the session, under the lock, for one query and its whole answer: until that has been
         read the instrument owes it.
         """
@@ -237,6 +241,7 @@ class ScpiLink:
         closed.
         """
         owed = b""
+        assert self._session is not None
         try:
             # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1),
             # nor does it know of an answer that has not come yet.
@@ -286,12 +291,31 @@ class ScpiLink:
         )
 
 
+def conversation(resource: str) -> Conversation:
+    """Return how the instrument is talked to."""
+    return Conversation(
+        "keysight_n6705",
+        "SCPI",
+        resource,
+        # How often it is asked depends on how quick host and network are.
+        polls={"FETC:ELOG?": "#10", "SYST:ERR?": '+0,"No error"'},
+        anew="INIT:ELOG",
+        versions=libraries(),
+    )
+
+
+def socket_of(address: str) -> str:
+    """Return the VISA name of a TCP address."""
+    host, _, port = address.partition(":")
+    return f"TCPIP::{host}::{port}::SOCKET"
+
+
 FIRMWARE = (
     "another program on the same connection? else the instrument's firmware: note its version"
 )
 
 
-def _block(session: Any) -> bytes:
+def _block(session: Session) -> bytes:
     """Return the content of a definite length block; none where a line says that there is nothing
     yet. ValueError for a line that says anything else.
     """

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rig.errors import (
@@ -13,6 +14,7 @@ from rig.errors import (
     DeviceLost,
     DeviceNotFound,
 )
+from rig.interfaces.contact import Heard, unheard
 
 
 class Silence(DeviceLost):
@@ -21,7 +23,45 @@ class Silence(DeviceLost):
     """
 
 
-def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
+class Session:
+    """An open VISA session of lines; `heard` is called with all that passes. Raises what pyvisa
+    raises, and UnicodeDecodeError.
+    """
+
+    def __init__(self, session: Any, heard: Heard) -> None:
+        self._session = session
+        self._heard = heard
+
+    def write(self, message: str) -> None:
+        """Send a message and the end of its line."""
+        self._heard("tx", f"{message}\n".encode())
+        self._session.write(message)
+
+    def query(self, message: str) -> str:
+        """Send a message; return the line that comes."""
+        self.write(message)
+        return self.read_raw().decode("ascii")
+
+    def read_raw(self) -> bytes:
+        """Return what comes up to the end of a line."""
+        return self._read(self._session.read_raw())
+
+    def read_bytes(self, count: int) -> bytes:
+        """Return so many bytes, whatever they are."""
+        return self._read(self._session.read_bytes(count))
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._session.close()
+
+    def _read(self, block: bytes) -> bytes:
+        self._heard("rx", block)
+        return block
+
+
+def open_session(
+    resource: str, visa_library: str, timeout_s: float, heard: Heard = unheard
+) -> Session:
     """Open a VISA session; raises ConfigError, DeviceNotFound or DeviceBusy."""
     manager = open_library(visa_library)
     from pyvisa import constants
@@ -36,7 +76,7 @@ def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
     try:
         session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
         session.timeout = timeout_s * 1e3
-        return session
+        return Session(session, heard)
     except Exception as error:  # pyvisa-py raises bare Exceptions here
         text = str(error)
         code = getattr(error, "error_code", None)
@@ -90,6 +130,15 @@ def open_library(visa_library: str) -> Any:
             "vendor's library: install Keysight IO"
             " Libraries, or name its file",
         ) from error
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of what is between us and the instrument."""
+    found = {}
+    for name in ("pyvisa", "pyvisa-py"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _is_name(resource: str) -> bool:

@@ -23,7 +23,7 @@ from serial.tools import list_ports
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.settings import Lpm01aSettings, configuration, require
-from drivers.st_lpm01a.shell import TRY, ShellClient
+from drivers.st_lpm01a.shell import TRY, ShellClient, conversation
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.supply import LpmSupply
@@ -97,16 +97,17 @@ class StLpm01a:
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""
         require(settings)
-        simulator = (
-            Lpm01aSimulator(settings.simulator, context) if settings.port == SIMULATOR else None
-        )
+        part = context.section or "monitor.st_lpm01a"
+        played = context.contact.played(part)
+        port = f"socket://{played}" if played else settings.port
+        simulator = None
+        if port == SIMULATOR:
+            simulator = Lpm01aSimulator(settings.simulator, context)
+            port = simulator.port
+        heard = context.contact.tap(part, conversation(settings.port, settings.baud))
         try:
-            monitor = cls(
-                settings,
-                context,
-                ShellClient.open(simulator.port if simulator else settings.port, settings.baud),
-                simulator,
-            )
+            shell = ShellClient.open(port, settings.baud, heard)
+            monitor = cls(settings, context, shell, simulator)
         except BaseException:
             if simulator is not None:
                 simulator.close()
@@ -141,7 +142,7 @@ class StLpm01a:
             name="X-NUCLEO-LPM01A",
             kind="st_lpm01a",
             reads_voltage=False,
-            simulated=self._simulator is not None,
+            simulated=self.simulates(s),
             sample_hz=s.sample_hz,
             # An event is told between two samples: one period either way.
             edge_hz=s.sample_hz / 2,
@@ -176,9 +177,9 @@ class StLpm01a:
             to_a=to_a,
             voltage_v=self.voltage_v,
             require_supply=self._supply.require,
-            wait=world.wait if self._simulator else _sleep,
+            wait=world.wait if self.simulates(s) else _sleep,
             start_s=s.start_s,
-            now_ns=world.now_ns if self._simulator else time.monotonic_ns,
+            now_ns=world.now_ns if self.simulates(s) else time.monotonic_ns,
             settings=dataclasses.asdict(s),
         )
         parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(

@@ -10,8 +10,11 @@ import re
 import time
 from collections.abc import Iterator
 
+import serial
+
 from rig.errors import BenchError, DeadlineError, DeviceLost, RemoteProtocolError
 from rig.host.serial_port import SerialPort, Use
+from rig.interfaces.contact import Conversation, Heard, unheard
 
 PROMPT = "PowerShield > "
 ANSWER_S = 2.0
@@ -36,6 +39,18 @@ _GATHER_S = 0.005
 _PIECE_B = 1024
 
 
+def conversation(port: str, baud: int) -> Conversation:
+    """Return how the board is talked to."""
+    return Conversation(
+        "st_lpm01a",
+        f"serial text, {baud} Bd",
+        port,
+        # What finds out where the past ends is new each time.
+        varies=(r"echo (\S+)",),
+        versions={"pyserial": serial.__version__},
+    )
+
+
 class ShellClient:
     """One open port with a board behind it. Every command is acknowledged by its own text."""
 
@@ -45,9 +60,9 @@ class ShellClient:
         self._pending = bytearray()
 
     @classmethod
-    def open(cls, url: str, baud: int) -> ShellClient:
+    def open(cls, url: str, baud: int, heard: Heard = unheard) -> ShellClient:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
-        return cls(SerialPort.open(url, baud, use=Use("monitor.st_lpm01a", _GONE, TRY)))
+        return cls(SerialPort.open(url, baud, heard, Use("monitor.st_lpm01a", _GONE, TRY)))
 
     def read(self) -> bytes:
         """Return what has come, waiting a little for the first byte; raise DeviceLost."""

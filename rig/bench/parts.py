@@ -9,6 +9,7 @@ from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Config
+from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.context import BenchContext, BenchState, Wire
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.network_task import Networked
@@ -23,6 +24,7 @@ def open_task(
     probing: bool = False,
     stop: Stop | None = None,
     listeners: Sequence[Wire] = (),
+    contact: Contact | None = None,
 ) -> tuple[Task, BenchContext]:
     """Open the task, and build the context of all other parts, which holds what the task offers
     them.
@@ -35,6 +37,7 @@ def open_task(
         monitored=bool(resolved.monitors),
         stop=stop or Stop(),
         state=BenchState(listeners=tuple(listeners)),
+        contact=contact or Direct(),
     )
     bare.world.look = look
     bare.world.pause = pause

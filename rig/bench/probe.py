@@ -12,6 +12,8 @@ from pathlib import Path
 from rig.bench import config, plugins, supply
 from rig.bench.compatibility import refuse_mismatch
 from rig.bench.config import Choice
+from rig.bench.contact_file import ContactWriter
+from rig.bench.contact_player import ContactPlayer
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_task
 from rig.bench.supply import Reading
@@ -19,7 +21,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import Overhears, Probes
+from rig.interfaces.plugin_classes import Overhears, Probes, Simulates
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.live.block import Observer
@@ -53,23 +55,30 @@ def probe(
     *,
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
+    contact: ContactWriter | ContactPlayer | None = None,
 ) -> Generator[Finding, None, None]:
     """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says
     more than that it opens.
 
     `subscribers` get Opening, Opened and RailState, `observers` live blocks of what is recorded,
-    `listeners` what passes the line to the device; `stop` ends it from another thread.
+    `listeners` what passes the line to the device; `stop` ends it from another thread. `contact`
+    writes down what is said to the instruments, or plays that; it is closed at the end.
     """
     stop = stop or Stop()
     # A generator runs in pieces: a request is heard while one of them runs.
-    found = _findings(path, overrides, subscribers, stop, observers, listeners)
-    with closing(found):
+    with ExitStack() as stack:
+        if contact is not None:
+            stack.enter_context(contact)
+        found = _findings(path, overrides, subscribers, stop, observers, listeners, contact)
+        stack.enter_context(closing(found))
         while True:
             with stop.heard():
                 try:
                     finding = next(found)
                 except StopIteration:
                     return
+            if contact is not None:
+                contact.found(finding)
             yield finding
 
 
@@ -80,13 +89,19 @@ def _findings(
     stop: Stop,
     observers: Sequence[Observer],
     listeners: Sequence[Wire],
+    contact: ContactWriter | ContactPlayer | None,
 ) -> Generator[Finding, None, None]:
+    plays = contact is not None and contact.plays
+
     def emit(event: Event) -> None:
         stop.check()
         for subscriber in subscribers:
             subscriber(event)
 
     resolved = config.load(Path(path), overrides)
+    if contact is not None:
+        contact.begin(resolved.toml())
+        listeners = (*listeners, contact.line(f"sut.{resolved.sut.kind}"))
     yield Finding(
         "bench file",
         True,
@@ -97,7 +112,9 @@ def _findings(
         watching = Observers(observers)
         stack.callback(watching.close)
         emit(Opening("task", resolved.task.kind))
-        task, context = open_task(resolved, probing=True, stop=stop, listeners=listeners)
+        task, context = open_task(
+            resolved, probing=True, stop=stop, listeners=listeners, contact=contact
+        )
         emit(Opened("task", resolved.task.kind))
         yield Finding(
             "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
@@ -116,16 +133,23 @@ def _findings(
                 f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second",
             )
         watchdog.watch(
-            resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
+            resolved,
+            [rail for rail, monitor in monitors.items() if not (plays or monitor.info.simulated)],
         )
         for rail, monitor in monitors.items():
             if monitor.info.switches:
                 yield supply_off(_of("supply off", rail), monitor, context)
-        yield from _asked_unsupplied(resolved, monitors, context)
+        if not plays:
+            yield from _asked_unsupplied(resolved, monitors, context)
         for rail, monitor in monitors.items():
             monitor.power(True)
             emit(RailState(rail, True))
         kind = plugins.find("sut", resolved.sut.kind)
+        if plays:
+            if not (isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)):
+                yield Finding("device", True, "not asked: its line is recorded, and not played")
+                return
+            context.world.supply_on = True
         failed = False
         if isinstance(kind, Probes):
             for finding in kind.probe(resolved.sut.settings, context):

@@ -9,21 +9,42 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from rig.bench.contact_file import ContactWriter
+from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
 from rig.cli.options import bench_argument, set_option
 from rig.cli.terminal import Terminal
 from rig.errors import BenchError
+from rig.model.finding import Finding
 
 
 @click.command()
 @bench_argument
 @set_option
-def probe(bench: Path, overrides: tuple[str, ...]) -> int:
+@click.option(
+    "--contact",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write every command and raw answer of the instruments to FILE, a new one.",
+)
+@click.option(
+    "--replay",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Play the instruments back from a file of --contact, and tell what is different.",
+)
+def probe(
+    bench: Path, overrides: tuple[str, ...], contact: Path | None, replay: Path | None
+) -> int:
     """Power the device, talk to it, and say what is wrong and what to try."""
+    if contact and replay:
+        raise click.UsageError("--contact or --replay: a recording that is played is there already")
     out = Terminal()
     good = True
+    player = ContactPlayer(replay) if replay else None
+    either = ContactWriter(contact) if contact else player
     # Closed also where printing fails: then the supply goes off.
-    with closing(probe_bench(bench, overrides)) as rows:
+    with closing(probe_bench(bench, overrides, contact=either)) as rows:
         for row in rows:
             good = good and row.ok
             out.print(
@@ -33,4 +54,16 @@ def probe(bench: Path, overrides: tuple[str, ...]) -> int:
             )
             if row.try_next:
                 out.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
+            if player and (was := _other(player, row)):
+                out.print(f"       recorded: {escape(was)}", soft_wrap=True)
     return 0 if good else BenchError.exit_code
+
+
+def _other(player: ContactPlayer, row: Finding) -> str:
+    """Return what the recording says in a row's place; empty where that is the same."""
+    was = player.recorded(row.name)
+    if was is None:
+        return "no such row"
+    if (was.ok, was.detail) == (row.ok, row.detail):
+        return ""
+    return f"{'ok' if was.ok else 'failed'}, {was.detail}"

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.network_task import NetworkWorkload
 from rig.simulation.world import World
@@ -71,7 +72,8 @@ class BenchContext:
     is a payload that the device must accept, for a probe. `monitored`: there is an energy monitor,
     which needs a SYNC line. `stop` is looked at by everything that waits. `state` is what changes
     while the bench is open. `section` is where a monitor's settings stand in the bench file, such
-    as rail.core.playback, for what a driver tells a person to set.
+    as rail.core.playback, for what a driver tells a person to set. `contact`: who hears what is
+    said to an instrument, or answers in its place.
     """
 
     folder: Path = field(default_factory=Path)
@@ -86,6 +88,7 @@ class BenchContext:
     sample: bytes = b""
     monitored: bool = True
     section: str = ""
+    contact: Contact = field(default_factory=Direct)
     stop: Stop = field(default_factory=Stop)
     state: BenchState = field(default_factory=BenchState)
 

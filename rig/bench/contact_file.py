@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first contact with instruments as a file: every command and raw answer, a line of JSON each,
+written while they pass.
+
+The first line has the form's version and the program's. Others have `t`, the seconds since then,
+and `part`, a section of the bench file; `opened` says how its instrument is talked to, `dir` with
+`text` (Latin-1) or `hex` is a block of bytes, `finding` a row of the probe, `bench` the bench file
+with all defaults, `end` why there is no more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rig.errors import ConfigError, DataError
+from rig.interfaces.contact import Conversation, Heard
+from rig.model.finding import Finding
+from rig.store import provenance, strict_json
+
+VERSION = 1
+#: What of a block may be shown as text: Latin-1 without most control characters.
+_TEXT = frozenset([*range(0x20, 0x7F), *b"\r\n\t\0"])
+
+
+class ContactWriter:
+    """Writes a contact file while a bench is probed; safe to call from any thread."""
+
+    plays = False
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._began_s = time.monotonic()
+        try:
+            self._file = path.open("x", encoding="utf-8", newline="\n")
+        except FileExistsError as error:
+            raise ConfigError(
+                f"{path} exists", path="--contact", try_next="another name: no record is replaced"
+            ) from error
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be written", path="--contact", evidence=str(error)
+            ) from error
+        about = provenance.collect("")
+        self._write(
+            contact=VERSION,
+            created_utc=about["created_utc"],
+            neurorig=about["neurorig"],
+            revision=about["revision"],
+            python=about["python"],
+            system=about["host"]["system"],
+        )
+
+    def begin(self, bench_toml: str) -> None:
+        """Note the bench file as resolved: the settings of all drivers."""
+        self._write(bench=bench_toml)
+
+    def tap(self, part: str, conversation: Conversation) -> Heard:
+        """Note how an instrument is talked to; return who notes what passes."""
+        self._write(part=part, opened=dataclasses.asdict(conversation))
+        return self.line(part)
+
+    def line(self, part: str) -> Heard:
+        """Return who notes what passes, of a part that has no driver to say how."""
+        return partial(self._block, part)
+
+    def played(self, part: str) -> str:
+        """Return that nothing is played."""
+        return ""
+
+    def found(self, finding: Finding) -> None:
+        """Note a row of the probe."""
+        self._write(finding=dataclasses.asdict(finding))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        said = {"cause": str(error) or repr(error)} if error is not None else {}
+        said |= {
+            name: text for name in ("evidence", "try_next") if (text := getattr(error, name, ""))
+        }
+        self._write(end=said)
+        with self._lock:
+            self._file.close()
+
+    def _block(self, part: str, direction: str, block: bytes) -> None:
+        said = (
+            {"text": block.decode("latin-1")} if _TEXT.issuperset(block) else {"hex": block.hex()}
+        )
+        self._write(part=part, dir=direction, **said)
+
+    def _write(self, **content: Any) -> None:
+        with self._lock:
+            if self._file.closed:
+                return  # a thread that outlives the probe
+            content = {"t": round(time.monotonic() - self._began_s, 6)} | content
+            self._file.write(json.dumps(content, allow_nan=False) + "\n")
+            # What is known when the cable is pulled is on the disk.
+            self._file.flush()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes that passed: when (seconds), in which direction, in which line of the file."""
+
+    at_s: float
+    direction: str
+    content: bytes
+    line: int
+
+
+@dataclasses.dataclass(slots=True)
+class Recorded:
+    """What a contact file says of one instrument."""
+
+    conversation: Conversation
+    blocks: list[Block]
+
+
+def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
+    """Return the recorded conversations by the sections of their instruments, and the rows of the
+    probe; raises DataError. A file that was cut off is read as far as it goes.
+    """
+    parts: dict[str, Recorded] = {}
+    findings: list[Finding] = []
+    for number, content in _lines(path):
+        try:
+            if number == 1 and content["contact"] != VERSION:
+                raise ValueError(f"form {content['contact']!r}, known is {VERSION}")
+            if "opened" in content:
+                opened = content["opened"] | {"varies": tuple(content["opened"]["varies"])}
+                found = Conversation(**opened)
+                parts.setdefault(content["part"], Recorded(found, []))
+            elif "dir" in content and content["part"] in parts:
+                parts[content["part"]].blocks.append(_block(number, content))
+            elif "finding" in content:
+                findings.append(Finding(**content["finding"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, number, repr(error)) from error
+    return parts, findings
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path} cannot be read", evidence=str(error), try_next="a file of rig probe --contact"
+        ) from error
+    # Behind the last end of line is nothing, or what a killed program had begun.
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            yield number, strict_json.parse_object(line)
+        except ValueError as error:
+            raise _damaged(path, number, str(error)) from error
+    if len(lines) < 2:
+        raise _damaged(path, 1, "it is empty")
+
+
+def _block(number: int, content: dict[str, Any]) -> Block:
+    said = content["text"].encode("latin-1") if "text" in content else bytes.fromhex(content["hex"])
+    return Block(float(content["t"]), str(content["dir"]), said, number)
+
+
+def _damaged(path: Path, number: int, evidence: str) -> DataError:
+    return DataError(
+        f"{path} is no contact file",
+        evidence=f"line {number}: {evidence}",
+        try_next="a file of rig probe --contact, its first line with it",
+    )

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first contact with instruments, recorded while a bench is probed, and played back: the same
+commands get the same answers, and whatever is changed in the file changes what is found.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rig.bench.contact_file import Block, ContactWriter, read
+from rig.bench.contact_player import ContactPlayer, PlayedInstrument
+from rig.bench.contact_script import Script
+from rig.bench.probe import probe
+from rig.errors import BenchError, ConfigError, DataError, RigError
+from rig.interfaces.contact import Conversation
+from rig.model.finding import Finding
+from tests.commands import rig
+
+#: Both kinds at once; a pulse that the N6705 sees, and none at a multiple of the LPM01A's samples.
+BENCH = """
+[bench]
+name = "contact"
+[sut.virtual]
+sync_hold_us = 800
+sync_period_us = 21_300
+[rail.core.keysight_n6705]
+resource = "simulator"
+[rail.io.st_lpm01a]
+port = "simulator"
+[scenario.single_stream]
+[task.null]
+"""
+N6705, LPM01A = "rail.core.keysight_n6705", "rail.io.st_lpm01a"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("contact") / "bench.toml"
+    path.write_text(BENCH)
+    return path
+
+
+@pytest.fixture(scope="module")
+def recorded(bench: Path) -> tuple[Path, list[Finding]]:
+    path = bench.with_name("first.contact")
+    return path, list(probe(bench, contact=ContactWriter(path)))
+
+
+@pytest.fixture
+def changed(recorded: tuple[Path, list[Finding]], tmp_path: Path) -> Callable[[str, str], Path]:
+    def change(old: str, new: str) -> Path:
+        text = recorded[0].read_text()
+        assert old in text
+        path = tmp_path / "changed.contact"
+        path.write_text(text.replace(old, new))
+        return path
+
+    return change
+
+
+def test_a_recording_that_is_played_back_finds_the_same(
+    bench: Path, recorded: tuple[Path, list[Finding]]
+) -> None:
+    path, rows = recorded
+    assert [row.name for row in rows if row.ok] == [row.name for row in rows]
+    assert sum("8 edges at the monitor" in row.detail for row in rows) == 2
+    assert list(probe(bench, contact=ContactPlayer(path))) == rows
+    parts, findings = read(path)
+    assert (list(parts), findings) == ([N6705, LPM01A], rows)
+    assert {part: said.conversation.kind for part, said in parts.items()} == {
+        N6705: "keysight_n6705",
+        LPM01A: "st_lpm01a",
+    }
+
+
+def test_another_answer_is_another_finding(
+    bench: Path, changed: Callable[[str, str], Path]
+) -> None:
+    rows = probe(
+        bench, contact=ContactPlayer(changed("Technologies,N6705C,", "Technologies,N6705B,"))
+    )
+    assert "Keysight N6705B" in next(row for row in rows if row.name == "monitor of core").detail
+    rows.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("N6781A,N6781A", "N6781A,N6731B", "N6731B at channel 2 cannot see the SYNC line"),
+        ("ack volt get 3300-03", "ack volt get 3000-03", "the supply is not the 3.3 V"),
+        ("ack version: 1.0.6", "ack version: 1.0.1", "firmware 1.0.1 .* is too old"),
+    ],
+)
+def test_an_answer_that_the_driver_refuses_is_its_error_and_not_the_players(
+    bench: Path, changed: Callable[[str, str], Path], old: str, new: str, cause: str
+) -> None:
+    with pytest.raises(RigError, match=cause):
+        list(probe(bench, contact=ContactPlayer(changed(old, new))))
+
+
+def test_a_command_that_was_not_recorded_is_named_with_what_was_expected(
+    bench: Path, recorded: tuple[Path, list[Finding]]
+) -> None:
+    other = [f"{N6705}.current_limit_a=0.1", f"{N6705}.timeout_s=0.2"]
+    with pytest.raises(DataError) as caught:
+        list(probe(bench, other, contact=ContactPlayer(recorded[0])))
+    assert f"{N6705}: the recording has no answer to 'CURR:LIM 0.1,(@1)" in caught.value.cause
+    assert "next there is 'CURR:LIM 0.2,(@1)" in caught.value.evidence
+
+
+def test_an_instrument_that_was_not_recorded_is_named(
+    bench: Path, recorded: tuple[Path, list[Finding]], tmp_path: Path
+) -> None:
+    head = cut(recorded[0], tmp_path / "head.contact", 3)
+    with pytest.raises(ConfigError, match="has no instrument of") as caught:
+        list(probe(bench, contact=ContactPlayer(head)))
+    assert (N6705 in caught.value.cause, caught.value.evidence) == (True, "it has none")
+
+
+def cut(path: Path, to: Path, lines: int) -> Path:
+    """Write the beginning of a recording, with half a line at its end, as a killed program does."""
+    text = path.read_text().split("\n")
+    to.write_text("\n".join([*text[:lines], text[lines][:20]]))
+    return to
+
+
+def test_a_probe_that_fails_half_way_has_written_down_what_was_said(
+    bench: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "failed.contact"
+    fault = f"{LPM01A}.simulator.faults.error_to=freq"
+    with pytest.raises(BenchError, match="refuses 'freq 5k'"):
+        list(probe(bench, [fault], contact=ContactWriter(path)))
+    said = read(path)[0][LPM01A].blocks
+    assert b"freq 5k" in b"".join(block.content for block in said if block.direction == "tx")
+    assert b"simulated refusal" in b"".join(
+        block.content for block in said if block.direction == "rx"
+    )
+    last = json.loads(path.read_text().splitlines()[-1])
+    assert "refuses 'freq 5k'" in last["end"]["cause"] and last["end"]["try_next"]
+    # Played back, it fails in the same way; the simulator that was told to is not asked.
+    with pytest.raises(BenchError, match="refuses 'freq 5k'"):
+        list(probe(bench, contact=ContactPlayer(path)))
+
+
+def test_no_recording_is_replaced_and_no_other_file_played(tmp_path: Path) -> None:
+    path = tmp_path / "one.contact"
+    path.write_text("mine\n")
+    with pytest.raises(ConfigError, match="exists"):
+        ContactWriter(path)
+    assert path.read_text() == "mine\n"
+    for text in (
+        "mine\n",
+        "",
+        '{"t": 0, "contact": 2}\n',
+        '{"contact": 1}\n{"dir": 3, "part": "a"',
+    ):
+        path.write_text(text)
+        if text.endswith('"a"'):
+            assert read(path) == ({}, [])
+            continue
+        with pytest.raises(DataError, match="is no contact file"):
+            ContactPlayer(path)
+
+
+def test_the_command_line_tells_what_is_different(
+    bench: Path, changed: Callable[[str, str], Path]
+) -> None:
+    path = changed("Technologies,N6705C,", "Technologies,N6705B,")
+    path.write_text(path.read_text().replace("Keysight N6705C", "Keysight N6705A"))
+    said = rig("probe", bench, "--replay", path).stdout
+    assert "monitor of core: Keysight N6705B" in said
+    assert "recorded: ok, Keysight N6705A" in said
+    assert said.count("recorded:") == 1
+
+
+# The script of one conversation
+
+
+def script(*said: tuple[str, str], **how: object) -> Script:
+    blocks = [
+        Block(float(at), direction, content.encode(), at)
+        for at, (direction, content) in enumerate(said, 1)
+    ]
+    return Script(Conversation("kind", "lines", "", **how), blocks)  # type: ignore[arg-type]
+
+
+def told(script: Script, command: str) -> str:
+    return b"".join(block for _, block in script.answer(command.encode())).decode()
+
+
+def test_commands_are_answered_in_their_order_and_may_be_passed_over() -> None:
+    played = script(
+        ("rx", "hello\n"),
+        *[("tx", "a?\nb\n"), ("rx", "1\n"), ("tx", "a"), ("tx", "?\n"), ("rx", "2\n")],
+    )
+    assert [block for _, block in played.greeting()] == [b"hello\n"]
+    assert told(played, "b") == "1\n"  # a block of two commands: what came is the last one's
+    assert told(played, "a?") == "2\n"
+    assert told(played, "a?") == ""  # the first one, passed over before
+    with pytest.raises(LookupError, match="no command any more"):
+        played.answer(b"a?")
+
+
+def test_polls_may_come_more_or_less_often_and_lose_nothing() -> None:
+    said = (
+        *[("tx", "begin\n"), ("tx", "more?\n"), ("rx", "#13abc\n"), ("tx", "more?\n")],
+        *[("rx", "#12de\n"), ("tx", "more?\n"), ("rx", "#10\n"), ("tx", "end\n")],
+        *[("tx", "more?\n"), ("rx", "#11f\n"), ("tx", "begin\n"), ("tx", "more?\n")],
+        *[("rx", "#11g\n"), ("tx", "end\n")],
+    )
+    how = {"polls": {"more?": "#10"}, "anew": "begin"}
+    often = script(*said, **how)
+    told(often, "begin")
+    assert [told(often, "more?") for _ in range(5)] == ["#13abc\n", "#12de\n", *["#10\n"] * 3]
+    seldom = script(*said, **how)
+    told(seldom, "begin")
+    assert told(seldom, "more?") == "#13abc\n"
+    told(seldom, "end")
+    assert told(seldom, "more?") == "#13def\n"
+    told(seldom, "begin")
+    assert told(seldom, "more?") == "#11g\n"
+    forgetful = script(*said, **how)
+    for command in ("begin", "end", "begin"):
+        told(forgetful, command)
+    assert told(forgetful, "more?") == "#11g\n"
+
+
+def test_what_differs_from_run_to_run_is_said_again() -> None:
+    played = script(("tx", "echo 12\n"), ("rx", "> echo 12\n"), varies=(r"echo (\S+)",))
+    assert told(played, "echo 99") == "> echo 99\n"
+
+
+def test_an_instrument_hangs_up_at_what_it_does_not_know() -> None:
+    played = PlayedInstrument(script(("tx", "a?\n"), ("rx", "1\n"), ("tx", "b?\n")))
+    host, _, port = played.address.partition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=5.0) as line:
+            line.sendall(b"a?\r\nc?\r\n")
+            with line.makefile("rb") as heard:
+                assert heard.read() == b"1\n"
+    finally:
+        played.close()
+    assert played.unknown == ("c?", "'b?' (line 3)")
