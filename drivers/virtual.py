@@ -35,6 +35,8 @@ _CHUNK = 100_000
 _POLL_S = 0.02
 #: Somebody who stops a session does not wait for more samples than can be had in this time.
 _HURRY_S = 0.3
+#: At the end of a recording, a simulated device's log is complete within this.
+_COMPLETE_S = 2.0
 
 
 class VirtualMonitor:
@@ -205,7 +207,7 @@ class VirtualRecording:
         """Wait until the log is complete up to the end, then sample the rest; a horizon that stands
         still ends the wait.
         """
-        polls_left = round(2.0 / _POLL_S)
+        polls_left = round(_COMPLETE_S / _POLL_S)
         while (horizon_ns := self._world.horizon_ns()) < stop_ns and polls_left:
             if time.monotonic() > self._until_s:
                 return
@@ -215,7 +217,7 @@ class VirtualRecording:
         if not polls_left:
             raise DeadlineError(
                 "end of the simulated device's log",
-                2.0,
+                _COMPLETE_S,
                 try_next="did the device die? see the session's events",
             )
         self._follow(stop_ns)

@@ -2,9 +2,9 @@
 """Read NIR files, which are HDF5, in a process of their own: it may hang or crash, the rig may not.
 
 One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end its process. The
-process has `LIMIT_S`, and a second for each `PER_S_B` of the file; it is killed then, or as soon as
-the rig is asked to stop; it ends with the rig, however that ends (where the kernel offers nothing
-for that, at its limit). What it read comes back without pickle (rig/network/hdf5_tree.py).
+process has `_LIMIT_S`, and a second for each `PER_S_B` of the file; it is killed then, or as soon
+as the rig is asked to stop; it ends with the rig, however that ends (where the kernel offers
+nothing for that, at its limit). What it read comes back without pickle (rig/network/hdf5_tree.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rig.network import hdf5_tree
 from rig.stop import LOOK_S, look
 
 #: A file is read within so many seconds, and one more for each so many of its bytes.
-LIMIT_S = 20.0
+_LIMIT_S = 20.0
 PER_S_B = 1_000_000
 #: The arrays of a network have at most so many bytes.
 ARRAYS_B = 1 << 30
@@ -65,7 +65,7 @@ def _answer(path: Path) -> bytes:
         raise _not_nir(path, "it is no file")
     key = (path.resolve(), about.st_ino, about.st_size, about.st_mtime_ns)
     if key not in _known:
-        answer = _ask(path, LIMIT_S + about.st_size / PER_S_B)
+        answer = _ask(path, _LIMIT_S + about.st_size / PER_S_B)
         if len(answer) > _KEPT_B:
             return answer
         while len(_known) >= _KEPT:

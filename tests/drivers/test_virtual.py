@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from drivers.virtual import VirtualMonitor
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DeadlineError
 from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.trace.trace import Trace
@@ -155,3 +155,19 @@ def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(tmp_path:
     assert not len(trace.falls_s)
     assert [(gap.start // 1000, gap.stop // 1000) for gap in trace.gaps] == [(39, 59)]
     assert "100.0 ms too late" in trace.gaps[0].cause
+
+
+def test_a_log_that_never_becomes_complete_ends_the_recording_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drivers.virtual._COMPLETE_S", 0.1)
+    context = BenchContext()
+    time_ns = [0]
+    context.world.follow(lambda: time_ns[0], lambda: 0)
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
+    with (
+        pytest.raises(DeadlineError, match="end of the simulated device's log"),
+        monitor.record(tmp_path),
+    ):
+        time_ns[0] = 300 * MS
+    monitor.close()

@@ -56,7 +56,7 @@ def test_what_is_read_is_what_nir_itself_reads() -> None:
 def test_a_file_on_which_hdf5_loops_is_refused_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    monkeypatch.setattr(nir_file, "LIMIT_S", 1.0)
+    monkeypatch.setattr(nir_file, "_LIMIT_S", 1.0)
     path = with_byte(tmp_path, *LOOPS[where])
     began_s = time.monotonic()
     with pytest.raises(DataError, match=r"is not a NIR file") as caught:
