@@ -7,6 +7,7 @@ import math
 
 from gui.run.record import Picture, Stage, TrialRow
 from rig.live.running import RunningMetric
+from rig.results.labels import INTERLEAVED
 from rig.units import duration, quantity, scale, share
 
 
@@ -22,17 +23,19 @@ def progress(picture: Picture) -> str:
         case Stage.FINISHED:
             return f"finished: {picture.trials_due} trials"
         case Stage.STOPPED:
-            return f"stopped in trial {picture.trial}" if picture.trial else "stopped"
+            return f"stopped in {_at_hand(picture)}" if picture.trial else "stopped"
         case Stage.FAILED:
-            return f"failed in trial {picture.trial}" if picture.trial else "failed"
+            return f"failed in {_at_hand(picture)}" if picture.trial else "failed"
         case _:
             return _running(picture)
 
 
 def _running(picture: Picture) -> str:
-    parts = [f"trial {picture.trial} of {picture.trials_due}"] if picture.trial else []
+    of_all = "" if _interleaved(picture) else f" of {picture.trials_due}"
+    parts = [f"{_at_hand(picture)}{of_all}"] if picture.trial else []
     if picture.queries_due:
-        parts.append(f"{picture.queries} of {picture.queries_due} queries")
+        due = picture.queries_due * (picture.trials_due if _interleaved(picture) else 1)
+        parts.append(f"{picture.queries} of {due} queries")
     parts.append(picture.doing)
     if picture.left_s is None:
         parts.append("time left is known when each kind of step was done once")
@@ -40,6 +43,16 @@ def _running(picture: Picture) -> str:
         left = "less than a second" if picture.left_s < 1 else duration(math.ceil(picture.left_s))
         parts.append(f"{left} left")
     return "   ·   ".join(part for part in parts if part)
+
+
+def _interleaved(picture: Picture) -> bool:
+    return INTERLEAVED in picture.labels
+
+
+def _at_hand(picture: Picture) -> str:
+    if _interleaved(picture):
+        return f"{picture.trials_due} interleaved trials"
+    return f"trial {picture.trial}"
 
 
 def supply(picture: Picture) -> tuple[str, str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -64,6 +65,7 @@ class RunProgress:
         self._progress = Progress(*columns, console=console, transient=not console.is_terminal)
         self._console = console
         self._task: TaskID | None = None
+        self._interleaved = False
 
     def __enter__(self) -> RunProgress:
         self._progress.start()
@@ -81,19 +83,20 @@ class RunProgress:
             state = self._running.state
             done = (state.finished if state.step is None else state.trial - 1) * state.queries_due
             queries = done + (0 if state.step is None else state.queries)
+            if self._interleaved:
+                queries = state.queries
             self._progress.update(
                 self._task,
                 completed=state.share,
                 count=f"{queries}/{state.trials_due * state.queries_due}",
-                description=_description(state),
+                description=_description(state, self._interleaved),
             )
 
     def _tell(self, event: Event) -> None:
         match event:
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
-                print_labels(self._console, labels.of_provenance(event.provenance))
-                self._task = self._progress.add_task("queries", total=1.0, count="")
+                self._begin(event.provenance)
             case SessionResumed():
                 stands = (
                     f"goes on: {event.finished} of {event.trials} trials are finished, "
@@ -102,10 +105,7 @@ class RunProgress:
                 self._console.print(
                     f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True
                 )
-                print_labels(
-                    self._console, labels.of_provenance(SessionFolder(event.folder).provenance())
-                )
-                self._task = self._progress.add_task("queries", total=1.0, count="")
+                self._begin(SessionFolder(event.folder).provenance())
             case TrialFinished():
                 for problem in event.trial.problems:
                     self._console.print(
@@ -116,10 +116,16 @@ class RunProgress:
             case _:
                 return
 
+    def _begin(self, provenance: dict[str, Any]) -> None:
+        self._interleaved = provenance.get("interleaved") is True
+        print_labels(self._console, labels.of_provenance(provenance))
+        self._task = self._progress.add_task("queries", total=1.0, count="")
 
-def _description(state: RunState) -> str:
+
+def _description(state: RunState, interleaved: bool) -> str:
     """Return the trial at hand, and a headline metric of those that are finished."""
-    trial = f"trial {state.trial}" if state.trial else "queries"
+    at_hand = "interleaved" if interleaved else f"trial {state.trial}"
+    trial = at_hand if state.trial else "queries"
     headlines = [each for each in state.metrics if each.prominence is Prominence.HEADLINE]
     if not headlines:
         return trial

@@ -61,7 +61,8 @@ class SystemUnderTest(Protocol):
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         """Do one step and return what the device said; LocalProtocolError for one that it cannot.
 
-        A Load brings its one payload into device memory, checked end to end, and has no marks. Idle
+        A Load brings its one payload into device memory, checked end to end, and has no marks; it
+        stays there as it is until the next one takes its place, however often it is queried. Idle
         has two marks, Sync one for each pulse, a Query one at the start of each phase (or of the
         batch) and END. A Solve begins with a mark 1, has REACHED + i where thresholds are reached,
         and END; its output is the task's. A Stream, whose windows are `payloads`, has STREAM where

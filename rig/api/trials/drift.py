@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trials of a session in order of time: the odd one, and the metrics that drift, by stated
-tests.
+tests. Interleaved trials are in no such order, and do not drift.
 
 A session has many metrics, and by chance one of them looks odd: a statement is made only where its
 chance, times the number of metrics tested, is at most 1 %.
@@ -136,7 +136,8 @@ def drifts(results: Results) -> Drifts:
             chance = min(one.chance * len(tested), 1.0)
             odd[name] = OddTrial(numbers[one.place], name, away, one.distance, chance)
         line = trend([float(number) for number in numbers], values, noise)
-        if line is not None:
+        # Trials that took turns are in no order of time.
+        if line is not None and not results.provenance.interleaved:
             size = abs(metric.value or math.nan)
             chance = min(line.chance * len(tested), 1.0)
             slopes[name] = Drift(

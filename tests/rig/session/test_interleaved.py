@@ -13,14 +13,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from benchmarks.forger import edit_json, edit_lines, rehash, remake
+from rig.cli.main import rig
 from rig.errors import BenchError, DataError
 from rig.model.completion import Completion
 from rig.model.effects import TRIAL
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.results import document, labels
-from rig.session import session
+from rig.session import estimate, session
 from rig.session.planning import trial_seed
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.session.turns import turns
@@ -123,6 +125,31 @@ def test_what_errs_in_a_recording_does_not_shrink_with_trials_of_one_recording(
         )
 
     assert of_recording(one_by_one) and not of_recording(interleaved)
+
+
+def test_progress_is_that_of_the_one_recording(interleaved: Ran) -> None:
+    begun = [event for event in interleaved.events if isinstance(event, StepBegun)]
+    assert 0.9 < begun[-1].share < 1
+    assert {event.trial for event in begun} == set(range(1, TRIALS + 1))
+    assert begun[-2].left_s is not None and begun[-2].left_s < 5
+
+
+def test_the_plan_states_the_time_of_both_orders() -> None:
+    found = [estimate.of_bench(VIRTUAL_NULL, settings, TRIALS) for settings in (SMALL, TURNS)]
+    once_s = sum(row.total.known_s for row in found[0].rows if row.kind in ("load", "sync"))
+    assert once_s > 0
+    for one in found:
+        apart_s = TRIALS * one.known_s
+        assert one.known_in_order_s(interleaved=False) == pytest.approx(apart_s)
+        together_s = apart_s - (TRIALS - 1) * once_s
+        assert one.known_in_order_s(interleaved=True) == pytest.approx(together_s)
+    assert found[0].session_known_s == pytest.approx(TRIALS * found[0].known_s)
+    assert found[1].session_known_s == pytest.approx(found[1].in_order(interleaved=True).known_s)
+    assert found[1].known_b < found[0].known_b
+    options = [word for setting in TURNS for word in ("--set", setting)]
+    shown = CliRunner().invoke(rig, ["plan", str(VIRTUAL_NULL), *options]).output
+    assert "5 trials interleaved" in shown and "trial by trial: about" in shown
+    assert labels.INTERLEAVED_STATEMENT in " ".join(shown.split())
 
 
 def stopping(when: Callable[[Event], bool], count: int) -> Callable[[Event], None]:
