@@ -188,7 +188,8 @@ def every_query(folder: Path) -> list[int]:
     return [done.number for done in told if isinstance(done.step, Query)]
 
 
-def test_a_killed_session_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["full", "reduced"])
+def test_a_killed_session_goes_on(tmp_path: Path, kept: str) -> None:
     command = [
         sys.executable,
         "-m",
@@ -201,6 +202,8 @@ def test_a_killed_session_goes_on(tmp_path: Path) -> None:
         "2",
     ]
     more = ["--set", "task.asc.samples=40", "--set", "scenario.single_stream.repeat=20"]
+    if kept == "reduced":
+        more += ["--set", "bench.between_windows=reduced", "--set", "sut.virtual.load_s=0.1"]
     process = subprocess.Popen(
         [*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -220,6 +223,8 @@ def test_a_killed_session_goes_on(tmp_path: Path) -> None:
     result = session.resume(folder)
     assert not [trial.problems for trial in result.trials if trial.problems]
     assert [asked_for(folder, number) for number in (1, 2)] == [list(range(40))] * 2
+    lines = [path.read_text().count("\n") for path in folder.rglob("reduced.jsonl")]
+    assert (sum(lines) >= 80) == (kept == "reduced")
     equal(folder)
 
 
