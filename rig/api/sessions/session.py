@@ -219,7 +219,9 @@ class Session:
         places = segments(self._folder.recorded(trial))
         if not 1 <= segment <= len(places):
             raise DataError(f"trial {trial} has {len(places)} segments, not {segment}")
-        return open_trace(places[segment - 1] / rail)
+        trace = open_trace(places[segment - 1] / rail)
+        trace.show_trial(trial)
+        return trace
 
     def spans(self, trial: int, rail: str = "", segment: int = 1) -> Spans:
         """Return the measured windows and the warm-up queries of a trial, in the time of a rail's

@@ -46,7 +46,14 @@ class TraceNumbers(TraceView):
 
     def __init__(self, path: Path, opened: Opened) -> None:
         super().__init__(path, opened)
-        self._around = Surroundings(path, opened.origin == "rig")
+        self._own = opened.origin == "rig"
+        self._around = Surroundings(path, self._own)
+
+    def show_trial(self, number: int) -> None:
+        """Have the windows be those of one of the interleaved trials that the trace is of; to be
+        called before anything else is asked for.
+        """
+        self._around = Surroundings(self.path, self._own, number)
 
     @property
     def place(self) -> TracePlace | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,16 +25,23 @@ _UNIFORM = 1 / math.sqrt(12.0)
 class Surroundings:
     """The session around a trace, read when it is asked for; a trace of no session has none of
     it. Damage of the session is no error here: what cannot be read is not there.
+
+    `of_trial` is that of several interleaved trials whose windows are meant, None the trial of the
+    folder.
     """
 
-    def __init__(self, path: Path, own: bool) -> None:
+    def __init__(self, path: Path, own: bool, of_trial: int | None = None) -> None:
         self._path = path
         self._own = own
+        self._of_trial = of_trial
 
     @cached_property
     def place(self) -> TracePlace | None:
         """Return of which session, trial, rail and segment the trace is."""
-        return place_of(self._path) if self._own else None
+        found = place_of(self._path) if self._own else None
+        if found is None or self._of_trial is None:
+            return found
+        return replace(found, trial=self._of_trial)
 
     @cached_property
     def accuracy(self) -> Accuracy | None:

@@ -175,7 +175,9 @@ def _same(
     number = step
     sample = int(reference.sample[wanted[0]])
     kind = int(reference.kind[wanted[0]])
-    if sample >= 0 and spans is not reference:
+    # Steps of interleaved trials are numbered through.
+    apart = _of_step(spans, step) is None
+    if (sample >= 0 or apart) and spans is not reference:
         earlier = _steps_with(reference, kind, sample)
         same = _steps_with(spans, kind, sample)
         if step in earlier and earlier.index(step) < len(same):

@@ -16,6 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.forger import edit_json, edit_lines, rehash, remake
+from rig.api.sessions.session import open_session
+from rig.api.trials.overlay import overlay
 from rig.cli.main import rig
 from rig.errors import BenchError, DataError
 from rig.model.completion import Completion
@@ -132,6 +134,24 @@ def test_progress_is_that_of_the_one_recording(interleaved: Ran) -> None:
     assert 0.9 < begun[-1].share < 1
     assert {event.trial for event in begun} == set(range(1, TRIALS + 1))
     assert begun[-2].left_s is not None and begun[-2].left_s < 5
+
+
+def test_the_trace_of_each_trial_has_its_own_windows_and_trials_lie_over_each_other(
+    interleaved: Ran,
+) -> None:
+    of_folder = open_session(interleaved.result.folder)
+    steps = []
+    for trial in (1, 3):
+        with of_folder.trace(trial) as trace:
+            spans = trace.spans
+            assert spans is not None and trace.place is not None and trace.place.trial == trial
+            windows = 2 * (SAMPLES + 1) + 2
+            assert len(spans) == windows, "of queries with warm-up, and idles"
+            steps.append([int(step) for step in spans.step])
+    assert not set(steps[0]) & set(steps[1])
+    for step in (min(steps[0]), max(steps[0])):
+        laid = overlay(of_folder, [1, 3], step).trials
+        assert laid[0].sample == laid[1].sample and laid[0].start_s < laid[1].start_s
 
 
 def test_the_plan_states_the_time_of_both_orders() -> None:
