@@ -22,3 +22,8 @@ def visible(text: str) -> str:
         lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd",
         text,
     )
+
+
+def one_line(text: str) -> str:
+    """Return a text for a place within a line: as `visible`, and no end of a line in it either."""
+    return visible(text).replace("\n", "\\n")

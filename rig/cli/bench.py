@@ -6,11 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.bench import examples
 from rig.cli.lazy import LazyGroup
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 
 _OUT = Terminal()
 

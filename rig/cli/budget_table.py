@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from rig.cli.terminal import escape
 from rig.results.budget_table import BudgetCell
 from rig.results.budget_table import table as budget_table
 from rig.results.document import Results
@@ -28,7 +28,7 @@ def print_budget(console: Console, results: Results) -> None:
     budget = budget_table(results)
     table.add_column("component", overflow="fold")
     for column in budget.columns:
-        table.add_column(escape(column.name.replace("_", "\n")), justify="right", no_wrap=True)
+        table.add_column(escape(column.name).replace("_", "\n"), justify="right", no_wrap=True)
     telling = [
         (name, cells)
         for name, cells in budget.rows

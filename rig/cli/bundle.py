@@ -6,11 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.units import bytes_text
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from rig.check.check import Check
+from rig.cli.terminal import escape
 
 
 def print_check(console: Console, path: Path, checked: Check) -> None:

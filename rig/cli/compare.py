@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
 from rig.api.backends.runs import Wanted
@@ -20,7 +19,7 @@ from rig.api.sessions.session import open_session
 from rig.cli.compare_backends import of_model, of_sessions
 from rig.cli.labels import of_session, print_labels
 from rig.cli.options import sessions_option, set_option
-from rig.cli.terminal import Terminal, print_whole
+from rig.cli.terminal import Terminal, escape, print_whole
 from rig.model.metric import Prominence
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}

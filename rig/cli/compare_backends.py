@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
 from rig.api.backends import comparison, forms, picture, runs, trains
@@ -19,7 +18,7 @@ from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli.progress import RunProgress
-from rig.cli.terminal import Terminal, print_whole
+from rig.cli.terminal import Terminal, escape, print_whole
 from rig.errors import ConfigError, RigError, storage_error
 from rig.interfaces.task import Task
 from rig.network import graph

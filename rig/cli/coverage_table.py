@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from rig.cli.terminal import escape
 from rig.model.grid import DONE, FAILED, Coverage, Covered
 
 

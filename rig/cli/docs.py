@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import click
-from rich.markup import escape
 
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.shipped import shipped
 

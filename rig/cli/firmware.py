@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.cli.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table
 
 from rig.cli.quantize import array_of, as_json, print_report
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
@@ -125,7 +125,7 @@ def _print_sizes(found: Sizes, steps: int) -> None:
     table = Table("node", "kind", "flash B", "states B", "values B")
     for node in found.nodes:
         sides = (node.constant_b, node.state_b, node.value_b)
-        table.add_row(node.name, node.kind, *(f"{size:,}" for size in sides))
+        table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
     _OUT.print(table)
     _OUT.print(
         f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of RAM "

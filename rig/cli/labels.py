@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
+from rig.cli.terminal import escape
 from rig.errors import DataError
 from rig.results import labels
 from rig.results.labels import Label

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
 from rig.cli.labels import of_session
 from rig.cli.options import sessions_option
-from rig.cli.terminal import Terminal, print_rows
+from rig.cli.terminal import Terminal, escape, print_rows
 from rig.errors import ConfigError, DataError, RigError
 from rig.results import document, labels
 from rig.settings.fields import fields_of, flat

@@ -6,7 +6,9 @@ Each command is a file of its own; `rig --help` imports none of them.
 
 from __future__ import annotations
 
+import io
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from rig.cli import plugin_commands
 from rig.cli.lazy import LazyGroup, summary
 from rig.errors import BenchError, RigError
 from rig.host.second_signal import handle_once
+from rig.plain_text import one_line, visible
 
 if TYPE_CHECKING:
     from rig.cli.terminal import Terminal
@@ -79,6 +82,8 @@ def main() -> None:
     """Run the command line; errors become messages and exit codes."""
     # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
     handle_once()
+    # What libraries warn of may name what comes from outside.
+    warnings.formatwarning = _warning
     try:
         code = rig.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -86,7 +91,9 @@ def main() -> None:
         _print_error(error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        sys.stderr.write(visible(said.getvalue()))
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _terminal().print(
@@ -102,6 +109,16 @@ def main() -> None:
             )
         )
         sys.exit(BenchError.exit_code)
+
+
+def _warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    return f"{category.__name__}: {one_line(str(message))}\n"
 
 
 def _print_error(error: RigError) -> None:

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 
 from rig.bench import plugins
 from rig.bench.config import settings_of
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
-from rig.plain_text import visible
 
 _OUT = Terminal()
 
@@ -66,7 +64,7 @@ def print_report(found: Mapping[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     for line in _lines(found, 0):
-        _OUT.print(escape(visible(line)), soft_wrap=True, highlight=False)
+        _OUT.print(escape(line), soft_wrap=True, highlight=False)
 
 
 def _lines(found: Any, depth: int) -> Iterator[str]:

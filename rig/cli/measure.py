@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
 from rig.cli.measure_windows import CHOICES, Choice, window_options
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape, escape_lines
 from rig.errors import ConfigError
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened, Options
@@ -149,7 +148,7 @@ def measure(
     else:
         _print_table(out, path, opened, rows)
     if spread is not None:
-        (err if as_csv else out).print(escape(spread.text()), soft_wrap=True)
+        (err if as_csv else out).print(escape_lines(spread.text()), soft_wrap=True)
     for note in [*notes, *([] if promised or not opened.has_current else [_UNKNOWN])]:
         (err if as_csv else out).print(f"[dim]{escape(note)}[/]", soft_wrap=True)
     return _code(rows)

@@ -14,7 +14,7 @@ from rig.cli.lazy import LazyGroup
 from rig.cli.map_model import map_model
 from rig.cli.quantize import array_of, quantize
 from rig.cli.sense_model import sense_model
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import findings, require_sound
@@ -84,7 +84,7 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | N
     for place in network.places:
         late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
         table.add_row(
-            place.name + late,
+            escape(place.name + late),
             type(place.node).__name__,
             _shape(place.shape_in),
             _shape(place.shape_out),
@@ -116,9 +116,9 @@ def check(path: Path, dt_s: float | None) -> int:
     """
     found = findings(graph.read(path), dt_s)
     for finding in found:
-        _OUT.print(str(finding))
+        _OUT.print(escape(str(finding)))
     wrong = sum(finding.wrong for finding in found)
-    _OUT.print(f"{path.name}: {wrong} wrong, {len(found) - wrong} doubtful")
+    _OUT.print(f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful")
     return _WRONG if wrong else 0
 
 
@@ -158,7 +158,7 @@ def run(
         _print_run(whole, numbers.shape)
         for name, count in {**whole.saturated, "inputs": limited}.items():
             if count:
-                _OUT.print(f"{name}: {count} values were limited")
+                _OUT.print(f"{escape(name)}: {count} values were limited")
         _write(output, dict(whole.values))
         return
     read = graph.read(path)
@@ -194,7 +194,7 @@ def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
 def _write(output: Path | None, arrays: dict[str, Any]) -> None:
     if output is not None:
         np.savez_compressed(output, **arrays)
-        _OUT.print(f"values of {', '.join(arrays)}: {output}")
+        _OUT.print(escape(f"values of {', '.join(arrays)}: {output}"))
 
 
 def _how(read: Any, preset: str | None) -> Conventions:
@@ -213,20 +213,22 @@ def _samples(path: Path, network: Network) -> Any:
 
 def _print_complexity(counted: Complexity) -> None:
     for name, value in complexity_text.rows(counted):
-        _OUT.print(f"{name}: {value}", highlight=False)
-    _OUT.print(f"{complexity_text.basis(counted)}; {complexity_text.MEANING}", highlight=False)
+        _OUT.print(escape(f"{name}: {value}"), highlight=False)
+    about = f"{complexity_text.basis(counted)}; {complexity_text.MEANING}"
+    _OUT.print(escape(about), highlight=False)
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
     for name, count in done.spikes.items():
-        _OUT.print(f"{name}: {count} spikes")
+        _OUT.print(f"{escape(name)}: {count} spikes")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
             numbers = " ".join(f"{value:.6g}" for value in row[:16])
             more = " ..." if row.size > 16 else ""
-            _OUT.print(f"{name}, sample {number}, sum over the steps: {numbers}{more}")
+            said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
+            _OUT.print(escape(said))
 
 
 def _shape(shape: tuple[int, ...]) -> str:

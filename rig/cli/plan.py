@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.cli.labels import print_labels
 from rig.cli.options import bench_argument, sessions_option, set_option
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.kinds import registry as kinds
 from rig.results import labels
 from rig.session import estimate, planning

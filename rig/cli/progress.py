@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -20,6 +19,7 @@ from rich.progress import (
 from rich.text import Text
 
 from rig.cli.labels import print_labels
+from rig.cli.terminal import escape
 from rig.live.running import RunningSession, RunState
 from rig.model.metric import Prominence
 from rig.results import labels

@@ -12,7 +12,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 from rig.errors import DataError
 from rig.network import graph
 from rig.network.conventions import PRESETS
@@ -79,7 +79,10 @@ def quantize(
     print_report(made.report)
     if report is not None:
         report.write_text(json.dumps(as_json(made), indent=1) + "\n", encoding="utf-8")
-    _OUT.print(f"{output}: {made.fixed.weight_bits}-bit weights, inputs of {made.fixed.input_b} B")
+    _OUT.print(
+        f"{escape(str(output))}: {made.fixed.weight_bits}-bit weights, inputs of "
+        f"{made.fixed.input_b} B"
+    )
 
 
 def as_json(made: Quantised) -> dict[str, Any]:
@@ -94,7 +97,7 @@ def print_report(report: QuantisationReport) -> None:
     run = report.samples > 0
     for node in report.nodes:
         table.add_row(
-            node.name,
+            escape(node.name),
             node.kind,
             f"{node.scale:.3g}",
             f"{node.rounding:.1e}" if node.rounding else "",

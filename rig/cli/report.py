@@ -6,13 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from rig.api.report import write_report
 from rig.check.check import check
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape
 
 
 @click.command()

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from rig.cli.coverage_table import print_states
 from rig.cli.labels import badge
-from rig.cli.terminal import print_whole, table_width
+from rig.cli.terminal import escape, print_whole, table_width
 from rig.cli.verdicts import print_verdict
 from rig.model import comparison
 from rig.model.comparison import Compared

@@ -9,12 +9,11 @@ from dataclasses import asdict
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
 from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, ScanRow, is_empty, is_well
 from rig.bench.scan import scan as look
-from rig.cli.terminal import Terminal
+from rig.cli.terminal import Terminal, escape, escape_lines
 from rig.errors import BenchError
 
 _MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}
@@ -47,7 +46,7 @@ def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
         console.print("[bold]for the bench file[/] (rig probe BENCH then says whether it works)")
         for row in usable:
             console.print(f"[dim]# {escape(row.name)}[/]", soft_wrap=True)
-            console.print(escape(row.setting), soft_wrap=True, highlight=False)
+            console.print(escape_lines(row.setting), soft_wrap=True, highlight=False)
     for row in rows:
         if row.state == PROBLEM:
             console.print(

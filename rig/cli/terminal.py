@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.segment import Segments
+from rich import markup
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
 from rig.errors import RigError
-from rig.plain_text import visible
+from rig.plain_text import one_line, visible
 
 #: More than any table is wide.
 _UNBOUND = 1000
@@ -35,6 +35,15 @@ class Terminal(Console):
         """Return text to show, with a sign in the place of characters that none can see."""
         return super().render_str(visible(text), **options)
 
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Return the pieces of what is shown. All of it comes by here, also what was made without
+        `render_str`, as tracebacks are.
+        """
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
     def out(self, *objects: Any, **options: Any) -> None:
         """Print text as it is, for programs; characters that command a terminal are no part of any
         format.
@@ -47,6 +56,18 @@ class Terminal(Console):
         """Send the rest nowhere."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def escape(text: str) -> str:
+    """Return text from outside for a place in a line: no markup, and no line of its own."""
+    return markup.escape(one_line(text))
+
+
+def escape_lines(text: str) -> str:
+    """Return a text of several lines of ours to show, no markup; nothing from outside stands in
+    it but what is one line.
+    """
+    return "\n".join(map(escape, text.split("\n")))
 
 
 def table_width(console: Console, table: Table) -> int:
@@ -62,10 +83,17 @@ def print_whole(console: Console, table: Table) -> None:
 
 
 def print_error(console: Console, error: RigError) -> None:
-    """Print cause, evidence and what to try, and what went wrong after it."""
-    cause, *rest = str(error).split("\n")
+    """Print cause, evidence and what to try, and what went wrong after it. Further lines of an
+    evidence are marked as such.
+    """
+    console.print(f"[bold red]error[/] {escape(error.cause)}", soft_wrap=True)
+    if error.evidence:
+        first, *further = error.evidence.split("\n")
+        rest = [f"evidence: {first}", *(f"  | {line}" for line in further)]
+    else:
+        rest = []
+    rest += [f"try: {error.try_next}"] if error.try_next else []
     rest += [f"and then: {note}" for note in getattr(error, "__notes__", ())]
-    console.print(f"[bold red]error[/] {escape(cause)}", soft_wrap=True)
     for line in rest:
         console.print(f"  {escape(line)}", soft_wrap=True)
 

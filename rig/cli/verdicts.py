@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from rig.cli.terminal import print_whole
+from rig.cli.terminal import escape, print_whole
 from rig.results import labels
 from rig.results.claim import Claim
 from rig.results.document import Results, VerdictResult

@@ -23,6 +23,7 @@ from rig.model import comparison
 from rig.model.metric import Prominence
 from rig.model.picture import Picture
 from rig.network import complexity_text
+from rig.plain_text import visible
 from rig.problems import PROBLEM_CODES
 from rig.report.distributions import distributions
 from rig.report.power import open_trace, power, residual_limit_s, residuals
@@ -77,7 +78,11 @@ def rendered(folder: Path, hashed: bool = False) -> str:
 @cache
 def _template() -> Template:
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
     )
     environment.filters |= {
         "quantity": quantity,
@@ -89,6 +94,13 @@ def _template() -> Template:
     return environment.from_string(
         (files("rig.report") / "report.html").read_text(encoding="utf-8")
     )
+
+
+def _seen(value: object) -> object:
+    """Return what is written into the page: of text, only what can be seen."""
+    if isinstance(value, Markup):
+        return Markup(visible(value))
+    return visible(value) if isinstance(value, str) else value
 
 
 def _page(session: SessionFolder, results: Results) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from typing import Any
 import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy import float64
 from numpy.typing import NDArray
 
+from rig.plain_text import visible
 from rig.results import labels
 from rig.results.labels import Label
 
@@ -63,6 +65,8 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     """
     if marked := labels.texts(beside):
         figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
+    for shown in figure.findobj(Text):
+        shown.set_text(visible(shown.get_text()))
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
         figure.savefig(
@@ -83,4 +87,4 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     svg = svg.replace("xlink:href", "href").replace("'DejaVu Sans'", "var(--font, sans-serif)")
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")
-    return Markup(svg)
+    return Markup(visible(svg))

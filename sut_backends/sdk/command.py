@@ -25,9 +25,8 @@ def sdk() -> None:
 @click.option("--python", default="", help="Python to make the environment of.")
 def install(kind: str, python: str) -> None:
     """Make the environment of an SDK from its pinned list, and try it."""
-    from rich.markup import escape
 
-    from rig.cli.terminal import Terminal
+    from rig.cli.terminal import Terminal, escape
     from sut_backends.sdk.doctor import examine
     from sut_backends.sdk.install import install as install_sdk
     from sut_backends.sdk.kinds import named
@@ -56,24 +55,22 @@ def doctor(kind: str | None, python: str) -> None:
 
 def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
-    from rig.cli.terminal import Terminal
-    from rig.plain_text import visible
+    from rig.cli.terminal import Terminal, escape
 
     out = Terminal()
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for head in ("SDK", "backend", "Python", "state"):
         table.add_column(head)
     for sdk_kind, diagnosis in found:
-        state = "\n".join(diagnosis.problems) or "imports, versions as pinned"
+        state = "\n".join(map(escape, diagnosis.problems)) or "imports, versions as pinned"
         colour = "green" if diagnosis.ok else "yellow"
         table.add_row(
             escape(sdk_kind.title),
             escape(f"[sut.{sdk_kind.kind}]"),
             escape(diagnosis.python or f"wants {sdk_kind.python}"),
-            f"[{colour}]{escape(visible(state))}[/]",
+            f"[{colour}]{state}[/]",
         )
     out.print(table)
     for sdk_kind, diagnosis in found:
@@ -82,4 +79,4 @@ def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
             said = f"{sdk_kind.kind}: at import it wrote {wrote} into the folder that it was given"
-            out.print(escape(visible(said)), soft_wrap=True, highlight=False)
+            out.print(escape(said), soft_wrap=True, highlight=False)

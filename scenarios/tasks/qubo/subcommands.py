@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from rig.cli.terminal import escape
 from rig.errors import ConfigError, DataError
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder

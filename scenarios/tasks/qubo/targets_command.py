@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from rig.cli.terminal import escape
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu
