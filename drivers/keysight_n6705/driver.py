@@ -32,6 +32,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S, World
+from rig.stop import pause
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
@@ -183,6 +184,8 @@ class KeysightN6705:
         connection is gone, or slow.
         """
         try:
+            if on:
+                self._wait(self._settings.settle_on_s)
             setup.switch(self._link, self._settings.channel, on)
             self._on = on
         except (DeviceLost, DeadlineError):
@@ -191,6 +194,14 @@ class KeysightN6705:
             self._given_up = True
             self._link.reopen()
             setup.switch(self._link, self._settings.channel, False)
+
+    def _wait(self, duration_s: float) -> None:
+        # A simulated instrument settles in virtual time; where a live device sets the time it does
+        # so at once.
+        if self._world is None:
+            pause(duration_s)
+        elif not self._world.live:
+            self._world.wait(round(duration_s * NS_PER_S))
 
     def record(self, folder: Path) -> LogRecording:
         """Record into `folder`."""
@@ -254,12 +265,17 @@ class KeysightN6705:
         setup.require_logger(link, findings)
         setup.require_modules(findings, settings.channel, sync_channel, aux)
         setup.outputs_off(link, findings, sync_channel)
+        if findings.switched_off:
+            self._wait(settings.settle_off_s)
         setup.silence(link, findings)
-        setup.set_supply(link, settings.channel, settings.supply_v, settings.current_limit_a)
+        setup.set_supply(
+            link, findings, settings.channel, settings.supply_v, settings.current_limit_a
+        )
         source = "BUS" if settings.sync == "voltage" else settings.trigger
         setup.set_trigger_pin(link, source)
         return setup.set_log(
             link,
+            findings,
             settings.channel,
             sync_channel,
             aux=aux,

@@ -98,12 +98,24 @@ class ScpiLink:
         that failed.
         """
         with self._lock:
-            # In one message: a second one would wait 40 ms for the acknowledgement of the first
-            # (Nagle), 40 times in a set-up. After an error in a command an instrument may drop the
-            # rest of its message.
-            first = _entry(self._answer(f"{message};:SYST:ERR?", step, message))
+            first = _entry(self._answer(self._with_error_query(message), step, message))
             if first[0]:
                 self._refuse([first, *self.errors()], step, message)
+
+    def _with_error_query(self, message: str) -> str:
+        # Two messages: after an error in a command an instrument may drop the rest of its message,
+        # and the answer would be waited for in vain. In one piece, as over a socket the second one
+        # would wait 40 ms for the acknowledgement of the first (Nagle), 40 times in a set-up; USB
+        # and VXI-11 acknowledge each, and may take a line's end for a part of the first.
+        if self.resource.upper().endswith("::SOCKET"):
+            return f"{message}\n:SYST:ERR?"
+        with translated(self.resource):
+            if self._session is None:
+                raise lost(self.resource, "its session is closed")
+            if self._owing:
+                self._catch_up()
+            self._session.write(message)
+        return ":SYST:ERR?"
 
     def ask(self, message: str, step: str) -> str:
         """Return the answer to a query; raises Refused where the instrument has put an error in its

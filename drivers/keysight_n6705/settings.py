@@ -62,6 +62,18 @@ class N6705Settings:
     current_range: Annotated[
         str, doc('"auto" (seamless), or the upper end of a range in amperes.')
     ] = "auto"
+    settle_off_s: Annotated[
+        float,
+        Interval(ge=0, le=60),
+        Unit("s"),
+        doc("Wait after an output was found on and switched off."),
+    ] = 3.0
+    settle_on_s: Annotated[
+        float,
+        Interval(ge=0, le=60),
+        Unit("s"),
+        doc("Wait before the output is switched on; EEMBC's runner waits as long."),
+    ] = 1.0
     start_s: Annotated[
         float,
         Interval(gt=0, le=60),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from drivers.keysight_n6705.accuracy import MODULES
 from drivers.keysight_n6705.link import CommandRefused, ScpiLink
-from rig.errors import BenchError, ConfigError, DeviceNotFound
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceNotFound
 
 PATH = "monitor.keysight_n6705"
 #: The converter's points with SENS:SWE:TINT:RES RES20, which allows four parameters; a period is a
@@ -174,12 +174,15 @@ def silence(link: ScpiLink, findings: Findings) -> None:
                 )
 
 
-def set_supply(link: ScpiLink, channel: int, supply_v: float, current_limit_a: float) -> None:
+def set_supply(
+    link: ScpiLink, findings: Findings, channel: int, supply_v: float, current_limit_a: float
+) -> None:
     """Set voltage and current limit of the DUT's supply and read them back; its output stays
     off.
     """
     link.do(f"EMUL PS2Q,(@{channel})", "two-quadrant supply")
     link.do(f"FUNC VOLT,(@{channel})", "voltage priority")
+    _confirm(link, findings, f"FUNC? (@{channel})", "VOLT", "priority")
     # In one message: alone, a range below the voltage that somebody has left is refused, and so is
     # a voltage beyond such a range (N6705C operating guide, Coupled Commands). The current limit is
     # not named there.
@@ -205,6 +208,7 @@ def set_supply(link: ScpiLink, channel: int, supply_v: float, current_limit_a: f
 
 def set_log(
     link: ScpiLink,
+    findings: Findings,
     channel: int,
     sync_channel: int | None,
     *,
@@ -229,14 +233,17 @@ def set_log(
         )
     link.do(f"SENS:ELOG:FUNC:CURR ON,(@{channel})", "data log of current")
     link.do(f"SENS:ELOG:FUNC:VOLT ON,{both}", "data log of voltage")
+    _confirm(link, findings, f"SENS:ELOG:FUNC:CURR? (@{channel})", "1", "data log of current")
+    _confirm(link, findings, f"SENS:ELOG:FUNC:VOLT? {both}", "1", "data log of voltage")
     link.do(f"SENS:ELOG:VOLT:RANG 20,{both}", "measuring range of voltage")
     if current_range_a is None:
         link.do(f"SENS:ELOG:CURR:RANG:AUTO ON,(@{channel})", "seamless ranges of current")
+        _confirm(link, findings, f"SENS:ELOG:CURR:RANG:AUTO? (@{channel})", "1", "choice of ranges")
     else:
         link.do(f"SENS:ELOG:CURR:RANG:AUTO OFF,(@{channel})", "one range of current")
-        link.do(
-            f"SENS:ELOG:CURR:RANG {current_range_a:g},(@{channel})", "measuring range of current"
-        )
+        step = "measuring range of current"
+        link.do(f"SENS:ELOG:CURR:RANG {current_range_a:g},(@{channel})", step)
+        _confirm(link, findings, f"SENS:ELOG:CURR:RANG? (@{channel})", f"{current_range_a:g}", step)
     asked_s = period_s or (2 if sync_channel is None else 3) * PARAMETER_S
     link.do(f"SENS:ELOG:PER {asked_s:.9g},{both}", "period of the data log")
     told_s = link.numbers(f"SENS:ELOG:PER? {both}", "period of the data log")
@@ -249,7 +256,35 @@ def set_log(
             "instrument",
         )
     link.do(f"TRIG:ELOG:SOUR {source},{both}", "trigger of the data log")
+    _confirm(link, findings, f"TRIG:ELOG:SOUR? {both}", source, "trigger of the data log")
     return told_s[0]
+
+
+def _confirm(link: ScpiLink, findings: Findings, query: str, wanted: str, step: str) -> None:
+    """Raise BenchError where something else is read back than was set, on any of the channels: some
+    modules refuse without a word. A query that is refused itself says nothing, and is noted.
+    """
+    try:
+        told = link.ask(query, step)
+    except (CommandRefused, DeadlineError) as error:
+        findings.refused.append(f"{step}: not read back, {error.evidence}")
+        return
+    if not all(_same(word.strip().strip('"'), wanted) for word in told.split(",")):
+        raise BenchError(
+            f"the N6705 has another {step} than was set",
+            evidence=f"{wanted} set, {query} gave {told[:40]!r}",
+            try_next="the module's manual for what it can do; *RST on the instrument",
+        )
+
+
+def _same(told: str, wanted: str) -> bool:
+    """Return whether a word is the one that was set, in its long form too; of a range, also one
+    that holds it.
+    """
+    try:
+        return float(told) >= float(wanted) * (1 - 1e-6)
+    except ValueError:
+        return told.upper().startswith(wanted)
 
 
 def _set_byte_order(link: ScpiLink) -> None:

@@ -89,7 +89,8 @@ def test_lost_records_end_the_session_and_are_named(tmp_path: Path, sync: str, l
         .split(" or more")[0]
         .split(": ")
     )
-    assert lost - 1 <= int(count) <= lost
+    # Up to two are hidden by when in a record the instrument was asked (docs/MONITORS.md).
+    assert lost - 2 <= int(count) <= lost and int(count) >= 1
     assert int(place) >= 0.3 / PERIOD_S
     if lost > 1:
         assert int(place) <= 0.4 / PERIOD_S

@@ -34,12 +34,14 @@ class Channel:
     wanted_v: float | None = None
     wanted_range_v: float | None = None
     limit_a: float = 0.1
+    priority: str = "VOLT"
     emulation: str = "PS2Q"
     input: str = "MAIN"
     source: str = "BUS"
     period_s: float = 0.1024
     range_a: float = 3.06
     functions: set[str] = field(default_factory=set)
+    set_ns: int = 0
     condition: int = 0
     events: int = 0
     state: str = "idle"
@@ -77,6 +79,7 @@ class Channel:
         self.volt = 0.0
         self.range_v = math.inf
         self.limit_a = 0.1
+        self.priority = "VOLT"
         self.emulation = "PS2Q"
         self.input = "MAIN"
         self.source = "BUS"

@@ -17,6 +17,15 @@ class SimulatorFaults:
 
     refuse: Annotated[str, doc("Header, in short form, of a command that is refused.")] = ""
     refuse_error: Annotated[str, doc("Error that it is refused with.")] = '-222,"Data out of range"'
+    no_effect_of: Annotated[
+        str, doc("Header, in short form, of a command that is taken, and does nothing.")
+    ] = ""
+    settle_s: Annotated[
+        float,
+        Ge(0),
+        Unit("s"),
+        doc("An output that is switched on sooner after the supply was set stays off."),
+    ] = 0.0
     read_back_of: Annotated[str, doc("Query that is answered by `read_back`.")] = ""
     read_back: Annotated[str, doc("Answer to that query.")] = ""
     idn: Annotated[str, doc("Answer to *IDN?")] = ""

@@ -11,22 +11,21 @@ from __future__ import annotations
 import math
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 
 from drivers.keysight_n6705.sim import scpi
+from drivers.keysight_n6705.sim.acts import Act, only, told, up_to
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
-from rig.simulation.world import World
+from rig.simulation.world import NS_PER_S, World
 
 _LISTEN_S = 0.05
 #: *IDN?: nothing can take this for an instrument.
 _IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
 #: What one message sets of these is taken together (N6705C operating guide, Coupled Commands).
 _COUPLED = ("VOLT", "VOLT:RANG")
-Act = Callable[[list[str], list[Channel]], bytes | None]
 
 
 class Simulator:
@@ -118,7 +117,8 @@ class Simulator:
                     return
                 answer = held + self._message(line.decode("ascii", "replace").strip())
                 held = b""
-                if self._late:
+                # A command has no answer; that to the question about errors behind it is late.
+                if self._late and answer:
                     answer, held, self._late, mute = b"", answer, False, self._faults.mute
                 if answer and not mute:
                     connection.sendall(answer)
@@ -160,6 +160,8 @@ class Simulator:
             self._late = self._lates == faults.late_at
         if faults.refuse and name == faults.refuse:
             raise scpi.ScpiError(faults.refuse_error)
+        if faults.no_effect_of and name == faults.no_effect_of:
+            return None
         if faults.read_back_of and name == faults.read_back_of:
             return faults.read_back.encode()
         act = self._commands.get(name)
@@ -202,7 +204,8 @@ class Simulator:
                 str(channel.condition) for channel in channels
             ).encode(),
             "EMUL": self._emulation,
-            "FUNC": _only("VOLTage", "CURRent"),
+            "FUNC": self._priority,
+            "FUNC?": told("priority"),
             "VOLT": self._volt,
             "VOLT?": lambda words, channels: scpi.numbers([channel.volt for channel in channels]),
             "VOLT:RANG": self._volt_range,
@@ -214,16 +217,23 @@ class Simulator:
             "FORM": self._format,
             "FORM:BORD": self._order,
             "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
-            "SENS:SWE:TINT:RES": _only("RES20", "RES40"),
+            "SENS:SWE:TINT:RES": only("RES20", "RES40"),
             "SENS:FUNC:VOLT:INP": self._input,
             "SENS:ELOG:CURR:RANG": self._range,
+            "SENS:ELOG:CURR:RANG?": lambda words, channels: scpi.numbers(
+                [min(channel.range_a, 3.06) for channel in channels]
+            ),
             "SENS:ELOG:CURR:RANG:AUTO": self._auto,
-            "SENS:ELOG:VOLT:RANG": _up_to(20.4),
+            "SENS:ELOG:CURR:RANG:AUTO?": lambda words, channels: scpi.flags(
+                [channel.range_a == math.inf for channel in channels]
+            ),
+            "SENS:ELOG:VOLT:RANG": up_to(20.4),
             "SENS:ELOG:PER": self._period,
             "SENS:ELOG:PER?": lambda words, channels: scpi.numbers(
                 [log.told_period_s(channel, self._real) for channel in channels]
             ),
             "TRIG:ELOG:SOUR": self._source,
+            "TRIG:ELOG:SOUR?": told("source"),
             "TRIG:ELOG": lambda words, channels: log.trigger(channels),
             "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
             "ABOR:ELOG": lambda words, channels: log.abort(channels),
@@ -254,7 +264,8 @@ class Simulator:
         on = scpi.boolean(words)
         self._log.catch_up()
         for channel in channels:
-            channel.on = on and not self._faults.output_stays_off
+            early_ns = channel.set_ns + self._faults.settle_s * NS_PER_S - self._world.now_ns()
+            channel.on = on and not self._faults.output_stays_off and early_ns <= 0
         self._supply()
 
     def _clear_protection(self, words: list[str], channels: list[Channel]) -> None:
@@ -280,9 +291,14 @@ class Simulator:
                 raise scpi.ScpiError(scpi.UNSUPPORTED)
             channel.emulation = wanted
 
+    def _priority(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.priority = scpi.choice(words, "VOLTage", "CURRent")
+
     def _volt(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:
             channel.wanted_v = scpi.number(words, 0.0, channel.ranges_v[-1])
+            channel.set_ns = self._world.now_ns()
 
     def _volt_range(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:
@@ -368,19 +384,3 @@ class Simulator:
         if self._fetches == self._faults.short_block_at:
             data = data[: len(data) // 2]
         return f"#{len(length)}{length}".encode() + data
-
-
-def _only(*allowed: str) -> Act:
-    """Return a command that is understood, and changes nothing that the simulator knows of."""
-
-    def act(words: list[str], channels: list[Channel]) -> None:
-        scpi.choice(words, *allowed)
-
-    return act
-
-
-def _up_to(limit: float) -> Act:
-    def act(words: list[str], channels: list[Channel]) -> None:
-        scpi.number(words, 0.0, limit)
-
-    return act
