@@ -6,10 +6,11 @@ and the instrument says nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from drivers.joulescope.block import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +23,15 @@ class Readable:
     least: float
     most: float
 
-    def believed(self, block: Mapping[str, Any]) -> Mapping[str, Any]:
+    def believed(self, block: Block) -> Block:
         """Return a block of the stream with NaN in place of readings that are not valid."""
-        data = block["data"]
+        data = block.data
         # Two passes without a copy: all there is to do for a block in which nothing is amiss. No
         # number compares as false.
         if not len(data) or (data.max() <= self.most and data.min() >= self.least):
             return block
-        return {
-            **block,
-            "data": np.where((data > self.most) | (data < self.least), np.float32(np.nan), data),
-        }
+        believed = np.where((data > self.most) | (data < self.least), np.float32(np.nan), data)
+        return replace(block, data=believed)
 
 
 def unreadable(readable: Mapping[str, Readable]) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
 
+from drivers.joulescope.block import Block
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.range_limits import Readable, unreadable
@@ -253,10 +254,11 @@ class JoulescopeRecording:
             self._insert(value)
             return
         signal = self._names[topic]
+        block = Block.of(value)
         if signal in self._readable:
-            value = self._readable[signal].believed(value)
+            block = self._readable[signal].believed(block)
         # A thread that has fallen behind catches up: writing costs less for several blocks at once.
-        self._lanes.feed(signal, value, more=not self._arrived.empty())
+        self._lanes.feed(signal, block, more=not self._arrived.empty())
         self._last_ns = at_ns
         if signal == CURRENT:
             self._note(self._lag.arrived(self._lanes.stop_ticks[CURRENT], at_ns))

@@ -6,7 +6,7 @@ thread, no clock: a function of the blocks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.joulescope.block import Block
 from drivers.joulescope.time_maps import TimeMaps
 from rig.errors import BenchError
 from rig.trace.trace import Gap
@@ -85,17 +86,17 @@ class _Lane:
         """Return the tick up to which data has arrived; 0 before any."""
         return (self.next or 0) * self.element_ticks
 
-    def add(self, block: Mapping[str, Any]) -> None:
+    def add(self, block: Block) -> None:
         """Append a block; what has come before is left out."""
-        if block["sample_rate"] != TICK_HZ or block["decimate_factor"] != self.element_ticks:
+        if block.sample_rate != TICK_HZ or block.decimate_factor != self.element_ticks:
             raise BenchError(
                 f"the stream of {self.name} is not at full rate",
-                evidence=f"{block['sample_rate']} Hz over {block['decimate_factor']}, not "
+                evidence=f"{block.sample_rate} Hz over {block.decimate_factor}, not "
                 f"{TICK_HZ} Hz over {self.element_ticks}",
                 try_next="close other programs that use the instrument",
             )
-        data = block["data"]
-        start = int(block["sample_id"]) // self.element_ticks
+        data = block.data
+        start = int(block.sample_id) // self.element_ticks
         stop = start + len(data) * (8 if self._packed else 1)
         self.came = max(self.came, stop)
         # A loss that the ids do not show lies between two elements of a block.
@@ -205,13 +206,12 @@ class Lanes:
         """Return how many blocks held something that had come before."""
         return sum(lane.repeated for lane in self._lanes)
 
-    def feed(self, signal: str, block: Mapping[str, Any], more: bool = False) -> None:
-        """Take one block, as the driver's `!data` topics give it, and write what has become
-        complete.
+    def feed(self, signal: str, block: Block, more: bool = False) -> None:
+        """Take one block, and write what has become complete.
 
         With `more`, another block waits already, and what is complete is written with that.
         """
-        self.maps.note(block["time_map"])
+        self.maps.note(block.time_map)
         lane = self._lanes[SIGNALS.index(signal)]
         lane.add(block)
         # What is complete ends where the first of the signals does.
@@ -221,7 +221,7 @@ class Lanes:
             self._merge(final=False)
         if not self.ending:
             self._require_all(
-                lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks)
+                lane, len(block.data) * (8 if lane is self._sync else lane.element_ticks)
             )
 
     def distrust(self, first_tick: int, stop_tick: int, cause: str) -> None:

@@ -196,16 +196,16 @@ class XyloBoard:
     def _tie(self) -> None:
         """Keep what the worker told of the board, and how well the clocks are tied."""
         tie, header = self._events.tie, self._events.header
-        if tie is None:
+        if tie is None or header is None:
             return
-        if header.get("simulated") and not self.simulates(self._settings):
+        if header.simulated and not self.simulates(self._settings):
             raise BenchError(
                 "the worker's board is a simulated one, and the bench file does not say so",
-                evidence=f"samna {visible(str(header.get('samna')))[:40]}",
+                evidence=f"samna {visible(str(header.samna))[:40]}",
                 try_next="simulated = true in the table of each rail, so that results say so",
             )
         self._details = {
-            "samna": visible(str(header.get("samna")))[:40],
+            "samna": visible(str(header.samna))[:40],
             "tied_within_s": tie.half_width_ns / 1e9 if tie.stamped else None,
             "times": "of the stopwatch"
             if tie.stamped

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -71,6 +73,48 @@ class EventsFile:
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: the form's version, the board's chip, its channels by number, how often it
+    measures, the driver that holds it, and when that began.
+    """
+
+    xylo_power: int = 0
+    chip: str = ""
+    channels: Mapping[str, int] = field(default_factory=dict)
+    hz: float = 0.0
+    samna: str = ""
+    simulated: bool = False
+    stopwatch: bool = True
+    started_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What was read at once: when, and (stamp in us or None, channel, W) of each event."""
+
+    read_ns: int
+    events: Sequence[tuple[int | None, int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The last line: when and why."""
+
+    ended_ns: int
+    why: str
+
+
+Line = Header | Events | Ended
+
+
+def line_of(content: Mapping[str, Any]) -> Line:
+    """Return a line; keys that it has besides are left."""
+    kinds: dict[str, type[Line]] = {"xylo_power": Header, "ended_ns": Ended}
+    kind = next((kind for name, kind in kinds.items() if name in content), Events)
+    return kind(**{part.name: content[part.name] for part in fields(kind) if part.name in content})
+
+
 class ChannelEvents:
     """The events of one channel, each with its time by CLOCK_MONOTONIC."""
 
@@ -80,7 +124,8 @@ class ChannelEvents:
         self._number = -1
         self._waiting: list[tuple[int | None, int, float]] = []
         self.tie: ClockTie | None = None
-        self.header: dict[str, Any] = {}
+        self.header: Header | None = None
+        self._stopwatch = True
         self.others = 0
         self.count = 0
         self.alive_ns = 0
@@ -90,17 +135,17 @@ class ChannelEvents:
         tied; raises BenchError.
         """
         for line in self._lines.new():
-            if "xylo_power" in line:
-                self._begin(line)
-            elif "ended_ns" in line:
-                if line["why"] != "closed":
+            match line_of(line):
+                case Header() as header:
+                    self._begin(header)
+                case Ended(why=why) if why != "closed":
                     raise DeviceLost(
                         "the board's power events have ended",
-                        evidence=visible(str(line["why"]))[:300],
+                        evidence=visible(str(why))[:300],
                         try_next="is the board still plugged in? the worker's log says more",
                     )
-            elif self.tie is not None:
-                self._take(line, self.tie)
+                case Events() as events if self.tie is not None:
+                    self._take(events, self.tie)
         if self.tie is None or not self.tie.settled:
             return []
         tied = [
@@ -110,41 +155,43 @@ class ChannelEvents:
         self._waiting = []
         return tied
 
-    def _begin(self, header: dict[str, Any]) -> None:
-        channels = header.get("channels", {})
-        if header.get("xylo_power") != VERSION or not isinstance(channels, dict):
+    def _begin(self, header: Header) -> None:
+        channels = header.channels
+        if header.xylo_power != VERSION or not isinstance(channels, dict):
             raise BenchError(
-                f"power events of another form: {visible(str(header.get('xylo_power')))[:40]}",
+                f"power events of another form: {visible(str(header.xylo_power))[:40]}",
                 evidence=f"wanted {VERSION}, in {self._where}",
                 try_next="worker and driver are of different versions of the rig",
             )
         if self._channel not in channels:
             raise BenchError(
                 f"the board has no channel {self._channel}",
-                evidence=f"{visible(str(header.get('chip')))[:40]} has {', '.join(channels)}",
+                evidence=f"{visible(str(header.chip))[:40]} has {', '.join(channels)}",
                 try_next=f"channel = one of {', '.join(channels)}; or sut.xylo.chip, if the other "
                 "board is meant",
             )
-        if header.get("hz") != self._hz:
+        if header.hz != self._hz:
             raise BenchError(
-                f"the board measures {header.get('hz')} times a second, not {self._hz:g}",
+                f"the board measures {header.hz} times a second, not {self._hz:g}",
                 evidence=self._where,
                 try_next="power_hz of [sut.xylo] and of each rail are to be the same",
             )
         self.header = header
         self._number = int(channels[self._channel])
         self._waiting = []
-        self.tie = ClockTie(int(header["started_ns"]), self._limit_ppm)
+        self.tie = ClockTie(int(header.started_ns), self._limit_ppm)
+        self._stopwatch = header.stopwatch
 
-    def _take(self, line: dict[str, Any], tie: ClockTie) -> None:
-        read_ns = int(line["read_ns"])
+    def _take(self, line: Events, tie: ClockTie) -> None:
+        read_ns = int(line.read_ns)
         self.alive_ns = read_ns
-        for stamp_us, channel, watts in line["events"]:
+        for stamp_us, channel, watts in line.events:
             if channel != self._number:
                 self.others += 1
                 continue
-            counted = stamp_us is not None and self.header.get("stopwatch", True)
-            stamp_ns = 1000 * int(stamp_us) if counted else None
+            stamp_ns = None
+            if stamp_us is not None and self._stopwatch:
+                stamp_ns = 1000 * int(stamp_us)
             tie.hear(stamp_ns, read_ns)
             self.count += 1
             self._waiting.append((stamp_ns, read_ns, float(watts)))

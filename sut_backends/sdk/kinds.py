@@ -12,11 +12,23 @@ from importlib.resources.abc import Traversable
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from rig import typed
 from rig.errors import ConfigError
 
 #: The pinned packages, beside sdk.toml.
 REQUIREMENTS = "requirements.txt"
 _COMMENT = re.compile(r"(^|\s)#.*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """An sdk.toml."""
+
+    title: str
+    python: str
+    imports: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +69,16 @@ def named(kind: str) -> SdkKind:
 
 def read(folder: Traversable) -> SdkKind:
     """Return the SDK that a backend's folder describes."""
-    sheet = tomllib.loads((folder / "sdk.toml").read_text(encoding="utf-8"))
+    text = (folder / "sdk.toml").read_text(encoding="utf-8")
+    sheet = typed.from_json(_Sheet, tomllib.loads(text), f"{folder}/sdk.toml")
     lines = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()
     wanted = [_COMMENT.sub("", line).strip() for line in lines]
     return SdkKind(
         folder=folder,
-        title=sheet["title"],
-        python=SpecifierSet(sheet["python"]),
+        title=sheet.title,
+        python=SpecifierSet(sheet.python),
         requirements=tuple(Requirement(line) for line in wanted if line),
-        imports=tuple(sheet.get("imports", ())),
-        never=tuple(sheet.get("never", ())),
-        cannot=tuple(sheet.get("cannot", ())),
+        imports=sheet.imports,
+        never=sheet.never,
+        cannot=sheet.cannot,
     )

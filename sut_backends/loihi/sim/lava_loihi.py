@@ -163,7 +163,8 @@ class Profiler:
     """Lava's profiler on a chip; it serves one run, as users report."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, int] = {}
+        self._timed_steps = 0
+        self._reads_energy = self._counts = False
         self.steps = 0
         self.fired = 0
 
@@ -182,31 +183,31 @@ class Profiler:
 
     def execution_time_probe(self, num_steps: int, buffer_size: int = 1024) -> None:
         """Ask for the time of each step."""
-        self.asked["time"] = num_steps
+        self._timed_steps = num_steps
 
     def energy_probe(self, num_steps: int) -> None:
         """Ask for power."""
-        self.asked["energy"] = num_steps
+        self._reads_energy = True
 
     def activity_probe(self) -> None:
         """Ask for activity."""
-        self.asked["activity"] = 1
+        self._counts = True
 
     @property
     def execution_time(self) -> Any:
         """Return the time of each step that was asked for, s."""
-        return np.full(self.asked["time"], STEP_S)
+        return np.full(self._timed_steps, STEP_S)
 
     @property
     def activity(self) -> list[int]:
         """Return how many spikes there were."""
-        return [self.fired] if "activity" in self.asked else []
+        return [self.fired] if self._counts else []
 
     def power_breakdown(self) -> tuple[float, ...]:
         """Return total, dynamic, static and three supplies, W."""
-        assert "energy" in self.asked
+        assert self._reads_energy
         dynamic = IDLE_W + SPIKE_W * self.fired / self.steps
-        dynamic += DISTURBANCE_W * ("time" in self.asked)
+        dynamic += DISTURBANCE_W * (self._timed_steps > 0)
         return (STATIC_W + dynamic, dynamic, STATIC_W, dynamic, STATIC_W, 0.0)
 
     def energy_breakdown(self) -> tuple[float, ...]:

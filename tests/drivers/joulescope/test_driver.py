@@ -24,6 +24,7 @@ from hypothesis import strategies as some
 from packaging.version import Version
 
 from drivers.joulescope import driver as joulescope
+from drivers.joulescope.block import Block, TimeMap
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.shared import Shared
@@ -853,19 +854,12 @@ def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_kno
 # --- Merging, without an instrument
 
 
-def block(sample_id: int, data: np.ndarray, decimate: int) -> dict[str, Any]:
-    time_map = {"offset_time": 0, "offset_counter": 0, "counter_rate": 2e6}
-    return {
-        "sample_id": sample_id,
-        "sample_rate": 2_000_000,
-        "decimate_factor": decimate,
-        "data": data,
-        "time_map": time_map,
-    }
+def block(sample_id: int, data: np.ndarray, decimate: int) -> Block:
+    return Block(sample_id, 2_000_000, decimate, data, TimeMap(0, 0, 2e6))
 
 
 def merged(
-    folder: Path, feeds: list[tuple[str, dict[str, Any]]], per: int, together: int = 1
+    folder: Path, feeds: list[tuple[str, Block]], per: int, together: int = 1
 ) -> tuple[np.ndarray, np.ndarray, Trace]:
     with TraceWriter(
         folder, sample_hz=2e6 / per, edge_hz=2e6, source="test", serial="", about={}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from drivers.joulescope.block import TimeMap
 from drivers.joulescope.time_maps import TimeMaps
 
 HZ = 2_000_000
@@ -29,7 +30,7 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
         count = second * HZ
         rate_hz = HZ * (1 + 20e-6 if second < HOUR_S // 2 else 1 - 30e-6)
         for _ in range(3):  # several blocks come with each map
-            maps.note({"offset_time": utc(count), "offset_counter": count, "counter_rate": rate_hz})
+            maps.note(TimeMap(utc(count), count, rate_hz))
     told = maps.told
     kept = told["kept"]
     assert told["count"] == HOUR_S and len(kept) <= HOUR_S // MINUTE_S + 1, "little"
@@ -58,16 +59,10 @@ def test_where_no_block_came_nothing_is_known() -> None:
 def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory() -> None:
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
-        maps.note(
-            {
-                "offset_time": utc(second * HZ),
-                "offset_counter": second * HZ,
-                "counter_rate": float(HZ),
-            }
-        )
+        maps.note(TimeMap(utc(second * HZ), second * HZ, float(HZ)))
     counts = [one["offset_counter"] for one in maps.told["kept"]]
     assert 0 in counts[1:], "from there on, later samples have a map of their own"
     still = TimeMaps()
     for number in range(1000):
-        still.note({"offset_time": number, "offset_counter": number, "counter_rate": 0.0})
+        still.note(TimeMap(number, number, 0.0))
     assert still.told["count"] == 1000 and len(still.told["kept"]) == 1

@@ -100,7 +100,7 @@ def test_a_channel_that_never_speaks_is_told_from_a_worker_that_does_not(tmp_pat
             context.world.advance(NS // 10)
             on.check()
     silent = ChannelEvents(EventsFile(tmp_path / "none.jsonl"), "io", 100, 100.0, "here")
-    assert silent.new() == [] and silent.header == {}
+    assert silent.new() == [] and silent.header is None
 
 
 def test_clocks_that_cannot_be_tied_well_enough_end_the_recording(tmp_path: Path) -> None:
