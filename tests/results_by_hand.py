@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from rig.interfaces.sut import SutInfo
+from rig.model.trial import Counts
 from rig.results.document import Results, SampleCounts, TrialResult, VerdictResult
 from rig.results.labels import DataStatement
 from rig.store.provenance_file import HostFacts, Provenance, TaskFacts
@@ -16,7 +17,7 @@ def trial(number: int) -> TrialResult:
         valid=True,
         samples=0,
         retransmissions=0,
-        counts={},
+        counts=Counts(),
         timebase=None,
         rails={},
         problems=(),

@@ -90,15 +90,17 @@ class Config:
         """Return the file as resolved: every setting, also the defaults; it loads to the same
         Config.
         """
-        tree: dict[str, Any] = {"bench": dataclasses.asdict(self.bench)}
-        tree["sut"] = _table(self.sut)
+        tree: dict[str, Any] = {
+            "bench": dataclasses.asdict(self.bench),
+            "sut": _table(self.sut),
+        }
         for rail, choice in self.monitors.items():
             if rail:
                 tree.setdefault("rail", {})[rail] = _table(choice)
             else:
-                tree["monitor"] = _table(choice)
+                tree |= {"monitor": _table(choice)}
         if self.no_monitor is not None:
-            tree["monitor"] = _table(self.no_monitor)
+            tree |= {"monitor": _table(self.no_monitor)}
         tree |= {"scenario": _table(self.scenario), "task": _table(self.task)}
         tree |= {"claim": self.claim, "metadata": self.metadata}
         return tomli_w.dumps(tree)
@@ -126,7 +128,7 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
     tree = tree_of(text, str(path))
     from_command_line = [_override(tree, override) for override in overrides]
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
-        tree["monitor"] = {NO_MONITOR: {}}
+        tree |= {"monitor": {NO_MONITOR: {}}}
     return _structure(tree, path.resolve().parent, {tuple(keys) for keys in from_command_line})
 
 
@@ -147,6 +149,12 @@ def tree_of(text: str, name: str) -> dict[str, Any]:
         ) from error
 
 
+def value_of(text: str) -> Any:
+    """Return the value that is written in TOML; raises TOMLDecodeError."""
+    (value,) = tomllib.loads(f"value = {text}").values()
+    return value
+
+
 def _override(tree: dict[str, Any], override: str) -> list[str]:
     name, equals, text = override.partition("=")
     keys = name.strip().split(".")
@@ -156,7 +164,7 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
             try_next="--set section.kind.key=value, as --set task.asc.data=FOLDER",
         )
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = value_of(text)
     except tomllib.TOMLDecodeError:
         value = text
     depth = 2 if keys[0] == "rail" else 1

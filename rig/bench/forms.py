@@ -121,7 +121,7 @@ def from_typed(setting: SettingField, typed: str) -> Any:
     if setting.type in ("string", "path"):
         return typed
     try:
-        value = tomllib.loads(f"value = {typed.strip()}")["value"]
+        value = config.value_of(typed.strip())
     except tomllib.TOMLDecodeError:
         return typed
     if setting.type == "float" and isinstance(value, int) and not isinstance(value, bool):

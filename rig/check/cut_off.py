@@ -39,9 +39,9 @@ def cut_off(
                     f"was cut off, and nothing of it can be measured: {cause(error)}",
                 )
             ]
-    pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
+    pairs = f"{trial.counts.pairs} of {trial.counts.marks} marks have an edge"
     if not context.monitored:
-        pairs = f"{trial.counts['marks']} marks"
+        pairs = f"{trial.counts.marks} marks"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
     return None, [Finding(path.name, False, detail + means(trial))]
 

@@ -63,6 +63,6 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
     claim.refuse_other(tested, measured, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
     order = measured.provenance.interleaved
-    stated = {name: results.verdict_result(one, order) for name, one in found.items()}
+    stated = {name: results.verdict_result(one, order) for name, one in found.by_rule.items()}
     print_claim(_OUT, tested, stated, measured)
-    return 0 if all(verdict.ok for verdict in found.values()) else FALSE
+    return 0 if all(verdict.ok for verdict in found.by_rule.values()) else FALSE

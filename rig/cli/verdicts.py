@@ -42,7 +42,7 @@ def print_claim(
     table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
         table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
-    compared = verdicts["replication"].per_metric
+    compared = next(iter(verdicts.values())).per_metric
     for name, value in claim.values.items():
         row = compared.get(name)
         unit = results.metrics[name].unit if name in results.metrics else ""

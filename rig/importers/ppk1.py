@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,42 @@ _PIECE = 1 << 20
 _DEPTH = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a file tells of its recording, as far as it does: its rate, or the time from sample to
+    sample in us, and its length in us.
+    """
+
+    samplesPerSecond: float | None = None  # noqa: N815 - the app's own names
+    samplingTime: float | None = None  # noqa: N815
+    timestamp: float | None = None
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Facts:
+        """Return them."""
+        return cls(**{one.name: stored.get(one.name) for one in fields(cls)})
+
+    @property
+    def knows_rate(self) -> bool:
+        """Return whether the file tells its rate."""
+        return bool(self.samplesPerSecond or self.samplingTime)
+
+    @property
+    def rate_hz(self) -> float:
+        """Return its rate; raises KeyError where it tells none."""
+        if self.samplesPerSecond:
+            return float(self.samplesPerSecond)
+        if not self.samplingTime:
+            raise KeyError("samplingTime")
+        return 1e6 / float(self.samplingTime)
+
+    def count(self, count: int) -> int:
+        """Return how many samples the recording has, by its length where that is told."""
+        if not self.timestamp or not self.knows_rate:
+            return count
+        return min(count, int(float(self.timestamp) * self.rate_hz / 1e6))
+
+
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """Convert a file, which is read as a whole; raises DataError and ConfigError."""
     check_options(options)
@@ -47,9 +84,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         lines, _ = _section(content, at) if at < len(content) else (b"", at)
         current_ua = np.frombuffer(values, "<f4")
         bits = np.frombuffer(lines, "<u2")
-        facts = about.get("options", about)
-        rate_hz = options.rate_hz or _rate_hz(facts)
-        count = _count(facts, len(current_ua))
+        facts = Facts.of(about.get("options", about))
+        rate_hz = options.rate_hz or facts.rate_hz
+        count = facts.count(len(current_ua))
     except (struct.error, ValueError, KeyError, TypeError, IndexError, ZeroDivisionError) as error:
         raise DataError(
             f"{path.name} is no file of Power Profiler's first format, or is damaged",
@@ -58,7 +95,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         ) from error
     notes = [f"voltage: {options.supply_v} V, as given"]
     if options.rate_hz:
-        said = {"the file's sampling rate": _rate_hz(facts)} if _knows_rate(facts) else {}
+        said = {"the file's sampling rate": facts.rate_hz} if facts.knows_rate else {}
         notes += given_rate.compared(path.name, rate_hz, said)
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
@@ -145,24 +182,6 @@ def _section(content: bytes, at: int) -> tuple[bytes, int]:
     if end > len(content):
         raise ValueError(f"a section of {length_b} bytes, {len(content) - at - 4} are left")
     return content[at + 4 : end], end
-
-
-def _knows_rate(facts: dict[str, Any]) -> bool:
-    return bool(facts.get("samplesPerSecond") or facts.get("samplingTime"))
-
-
-def _rate_hz(facts: dict[str, Any]) -> float:
-    if facts.get("samplesPerSecond"):
-        return float(facts["samplesPerSecond"])
-    return 1e6 / float(facts["samplingTime"])
-
-
-def _count(facts: dict[str, Any], count: int) -> int:
-    """Return how many samples the recording has, by its length where that is told."""
-    length_us = facts.get("timestamp")
-    if not length_us or not _knows_rate(facts):
-        return count
-    return min(count, int(float(length_us) * _rate_hz(facts) / 1e6))
 
 
 # ---- BSON: numbers, texts and documents, as far as these files have them ----

@@ -17,7 +17,7 @@ from rig.measure import problems as faults
 from rig.measure.problems import Energy
 from rig.model.effects import Effects, merged, named
 from rig.model.step_record import StepRecord
-from rig.model.trial import Measured, Window
+from rig.model.trial import Counts, Measured, Window
 from rig.problems import Problem
 from rig.timebase.align import Alignment
 from rig.timebase.attach import at_nominal_rate, attach, shifted
@@ -51,7 +51,7 @@ class Outcome:
     rails: dict[str, Timebase]
     problems: tuple[Problem, ...]
     retransmissions: int
-    counts: dict[str, int]
+    counts: Counts
 
 
 def measure(
@@ -102,7 +102,7 @@ def measure(
     problems += faults.short(
         [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
     )
-    counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
+    counts = Counts(first.marks, first.edges, first.pairs)
     return Outcome(
         _measured(windows, timed),
         first.timebase if rails else None,
@@ -227,7 +227,7 @@ def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
             for problem in one.problems
         ),
         retransmissions=sum(one.retransmissions for one in segments),
-        counts={name: sum(one.counts[name] for one in segments) for name in first.counts},
+        counts=Counts.sum_of(one.counts for one in segments),
     )
 
 
@@ -245,7 +245,7 @@ def _by_edges(
     host_ticks = [mark.tick for item in done for mark in item.completion.marks]
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
     if isinstance(ticks, Problem):
-        counts = {"marks": len(host_ticks), "edges": len(trace.falls_s), "pairs": 0}
+        counts = Counts(len(host_ticks), len(trace.falls_s))
         return Outcome(
             Measured((), ()),
             None,

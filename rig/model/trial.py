@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
 from rig.model.effects import Effects, Influence
@@ -141,6 +142,21 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """Marks of a trial, edges that its first monitor saw, and pairs that were made of them."""
+
+    marks: int = 0
+    edges: int = 0
+    pairs: int = 0
+
+    @classmethod
+    def sum_of(cls, several: Iterable[Counts]) -> Counts:
+        """Return the counts of several recordings together."""
+        added = map(sum, zip(*map(astuple, several), strict=True))
+        return cls(*added)
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has
     all), and its problems; valid when it has none. `lines` state its results in the words of its
@@ -154,7 +170,7 @@ class Trial:
     timebase: Timebase | None
     problems: tuple[Problem, ...] = ()
     retransmissions: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
     rails: dict[str, Timebase] = field(default_factory=dict)
     influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()

@@ -245,8 +245,8 @@ def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) ->
     from rig.api.bench import overrides
 
     wanted: Mapping[str, Any] = marker.kwargs
-    if "bench" in wanted:
-        choices = [BenchChoice(folder / wanted["bench"], choices[0].settings, choices[0].trials)]
+    if bench := wanted.get("bench"):
+        choices = [BenchChoice(folder / bench, choices[0].settings, choices[0].trials)]
     more = tuple(overrides(wanted.get("set", ())))
     return [
         BenchChoice(choice.bench, choice.settings + more, wanted.get("trials", choice.trials))

@@ -108,7 +108,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     provenance = results.provenance.stored
     targets = results.targets or ()
     counted = complexity.of_facts(provenance)
-    monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
+    monitors = [{"rail": rail} | about for rail, about in provenance.get("monitors", {}).items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
     return {
         "r": results,

@@ -203,7 +203,20 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
             refuse_unknown(name, metrics, {}, f"claim.{name}", "the session")
 
 
-def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> dict[str, Verdict]:
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdicts of both rules on a claim."""
+
+    replication: Verdict
+    audit: Verdict
+
+    @property
+    def by_rule(self) -> dict[str, Verdict]:
+        """Return them by the names of the rules."""
+        return {"replication": self.replication, "audit": self.audit}
+
+
+def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> Verdicts:
     """Apply both rules to finished trials: replication, and the audit."""
     names = [name for name in claimed if all(name in trial.metrics for trial in trials)]
     metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
@@ -222,12 +235,12 @@ def verdicts_on(
     invalid: int,
     directions: Mapping[str, bool | None],
     how: Mapping[str, Deviation],
-) -> dict[str, Verdict]:
+) -> Verdicts:
     """Apply both rules to the values of trials, with what their metrics say of themselves."""
-    return {
-        "replication": replication.replication_check(claimed, values, invalid, how),
-        "audit": replication.audit_check(claimed, values, invalid, directions, how),
-    }
+    return Verdicts(
+        replication.replication_check(claimed, values, invalid, how),
+        replication.audit_check(claimed, values, invalid, directions, how),
+    )
 
 
 def _written(tree: Mapping[str, Any]) -> Claim:

@@ -21,6 +21,7 @@ from rig.errors import DataError
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.model.metric import Deviation, Prominence, Repeatability, Statistic
+from rig.model.trial import Counts
 from rig.results import labels
 from rig.results.labels import DataStatement, Label
 from rig.results.origins import SessionOrigins
@@ -105,7 +106,7 @@ class TrialResult:
     valid: bool
     samples: int
     retransmissions: int
-    counts: dict[str, int]
+    counts: Counts
     timebase: Timebase | None
     rails: dict[str, RailResult]
     problems: tuple[ProblemResult, ...]

@@ -256,7 +256,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         ),
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
-        audit=verdict_result(claimed.verdicts(claim, trials)["audit"], order) if claim else None,
+        audit=verdict_result(claimed.verdicts(claim, trials).audit, order) if claim else None,
     )
     return document.finite(results)
 

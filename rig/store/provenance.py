@@ -77,9 +77,10 @@ def _revision(folder: Path) -> str:
         ).splitlines()
     except (OSError, subprocess.SubprocessError):
         return ""
-    headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# "))
+    headers = [line[2:].split(" ", 1) for line in lines if line.startswith("# ")]
     changed = len(headers) < len(lines)
-    return headers["branch.oid"] + ("+changes" if changed else "")
+    revision = next(value for name, value in headers if name == "branch.oid")
+    return revision + ("+changes" if changed else "")
 
 
 @cache

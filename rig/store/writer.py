@@ -189,5 +189,5 @@ class Store:
             text, self._before = journal.line(content, self._before)
             self._events.write(text)
             self._events.flush()
-            if content["event"] in _LASTING:
+            if content.get("event") in _LASTING:
                 os.fsync(self._events.fileno())

@@ -20,7 +20,7 @@ from rig.interfaces.context import BenchContext
 from rig.measure.measure import Outcome, Rail, measure
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Step, Sync
-from rig.model.trial import Window
+from rig.model.trial import Counts, Window
 from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.trace.trace import TRACE, Trace
 from sut_backends.hosted.sync_wire import EdgeWire, Power
@@ -123,7 +123,7 @@ def test_the_windows_of_a_device_that_tells_no_time_are_measured_between_its_edg
 ) -> None:
     outcome, lasted_s, drawn_j = measured(tmp_path)
     assert outcome.problems == ()
-    assert outcome.counts == {"marks": 24, "edges": 24, "pairs": 24}
+    assert outcome.counts == Counts(24, 24, 24)
     for window, true_s, true_j, repeat in zip(
         windows(outcome), lasted_s, drawn_j, REPEATS, strict=True
     ):

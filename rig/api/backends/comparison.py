@@ -96,7 +96,7 @@ def _refuse_others(sessions: Sequence[Session]) -> None:
 
 def _about(session: Session) -> dict[str, Any]:
     results = session.results
-    facts = results.provenance.stored["task"]
+    facts = results.provenance.task.stored
     wanted = ["name", "model", "samples", "subset", "data"]
     wanted += [key for key in facts if key.endswith("sha256")]
     return {"scenario": results.scenario} | {key: facts.get(key) for key in wanted}

@@ -75,26 +75,24 @@ def plan(name: str, wanted: Wanted) -> Planned:
     own = _tables(wanted.bench)
     if name in own.get("sut", {}):
         # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
-        tree: dict[str, Any] = {"sut": {name.partition("-")[0]: own["sut"][name]}}
+        tree: dict[str, Any] = {"sut": {name.partition("-")[0]: own.get("sut", {})[name]}}
         tree |= {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
         if not own.keys() & {"monitor", "rail"}:
-            tree["monitor"] = _NO_MONITOR
+            tree |= {"monitor": _NO_MONITOR}
     else:
         base = config.load(Path(name)) if name.endswith(".toml") else _of_example(name, wanted)
         tree = tomllib.loads(base.toml())
     task_kind, task = _task(own, wanted)
-    tree["task"] = {task_kind: task}
-    if scenario := own.get("scenario"):
-        tree["scenario"] = scenario
-    elif tree.get("scenario", {}).keys() != _SCENARIO.keys():
-        tree["scenario"] = _SCENARIO
-    tree["bench"] = {
+    scenario = own.get("scenario") or tree.get("scenario", {})
+    if "scenario" not in own and scenario.keys() != _SCENARIO.keys():
+        scenario = _SCENARIO
+    bench = {
         **tree.get("bench", {}),
         **own.get("bench", {}),
         "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
         "trials": wanted.trials,
     }
-    tree["claim"] = {}
+    tree |= {"task": {task_kind: task}, "scenario": scenario, "bench": bench, "claim": {}}
     folder = wanted.bench.resolve().parent if wanted.bench else Path.cwd()
     resolved = config.parsed(tomli_w.dumps(tree), folder)
     return Planned(Path(name).stem, _overridden(resolved, wanted.overrides), wanted.trials)
@@ -171,7 +169,7 @@ def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
     kind, settings = next(iter(table.items()))
     settings = {**settings, **wanted.files, "model": str(wanted.model.resolve())}
     if wanted.samples is not None:
-        settings["samples"] = wanted.samples
+        settings |= {"samples": wanted.samples}
     elif kind != _ANY_MODEL:
         settings.setdefault("samples", _SAMPLES)
     return kind, settings
@@ -205,7 +203,7 @@ def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
         try:
             if (path / BENCH).read_text(encoding="utf-8") != planned.text:
                 continue
-            told = found.provenance["task"]
+            told = found.results.provenance.task.stored
             if all(told.get(key) == value for key, value in facts.items()):
                 return found
         except (RigError, OSError, KeyError, AttributeError):

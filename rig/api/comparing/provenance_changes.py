@@ -76,12 +76,12 @@ def _content(folder: Path) -> dict[str, Any]:
     """Return bench file and provenance of a session, as far as they can be read."""
     found: dict[str, Any] = {}
     try:
-        found["bench"] = tomllib.loads((folder / BENCH).read_text(encoding="utf-8"))
+        found |= {"bench": tomllib.loads((folder / BENCH).read_text(encoding="utf-8"))}
     except (OSError, ValueError):
-        found["bench"] = "cannot be read"
+        found |= {"bench": "cannot be read"}
     try:
         content = read_json(folder / PROVENANCE)
         found |= content if isinstance(content, dict) else {"provenance": content}
     except RigError:
-        found["provenance"] = "cannot be read"
+        found |= {"provenance": "cannot be read"}
     return found

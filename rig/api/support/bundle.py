@@ -109,9 +109,7 @@ def versions() -> str:
     """Return the versions of the rig, of Python, of the system and of every package, a line
     each.
     """
-    installed = sorted(
-        {f"{each.metadata['Name']} {each.version}" for each in distributions()}, key=str.lower
-    )
+    installed = sorted({f"{each.name} {each.version}" for each in distributions()}, key=str.lower)
     lines = [
         f"neurorig {provenance.version_of('neurorig')} {provenance.revision()}".rstrip(),
         f"python {sys.version.split()[0]}",

@@ -206,7 +206,7 @@ def what_if(measured: Results, name: str, claimed: float) -> WhatIf:
         {name: metric.higher_is_better},
         {name: metric.deviation},
     )
-    return WhatIf(claimed, found[REPLICATION], found[AUDIT])
+    return WhatIf(claimed, found.replication, found.audit)
 
 
 def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, float] | None:
@@ -226,7 +226,7 @@ def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, fl
             {name: metric.higher_is_better},
             {name: metric.deviation},
         )
-        return found[rule].ok
+        return found.by_rule[rule].ok
 
     if not math.isfinite(centre) or not passes(centre):
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,19 @@ class Stored:
     network: FixedNetwork
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredArray:
+    """An array of whole numbers as the file has it."""
+
+    shape: list[int]
+    numbers: list[int]
+
+    @property
+    def array(self) -> Any:
+        """Return the array."""
+        return np.asarray(self.numbers, np.int64).reshape(self.shape)
+
+
 def _is_array(kind: Any) -> bool:
     return getattr(kind, "__origin__", kind) is np.ndarray
 
@@ -58,11 +71,11 @@ def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     converter.register_unstructure_hook_func(
         _is_array,
-        lambda numbers: {"shape": list(numbers.shape), "numbers": numbers.ravel().tolist()},
+        lambda numbers: asdict(_StoredArray(list(numbers.shape), numbers.ravel().tolist())),
     )
     converter.register_structure_hook_func(
         _is_array,
-        lambda stored, _: np.asarray(stored["numbers"], np.int64).reshape(stored["shape"]),
+        lambda stored, _: converter.structure(stored, _StoredArray).array,
     )
     configure_tagged_union(Body, converter, tag_name="does")
     return converter

@@ -9,7 +9,7 @@ import numpy as np
 
 from rig.network.fixed.form import FixedNetwork, FixedNode, Population
 from rig.network.fixed.memory import depth
-from rig.network.fixed.tables import NODE_FIELDS, tables
+from rig.network.fixed.tables import NodeRow, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def sizes(network: FixedNetwork, steps: int) -> Sizes:
 
 
 def _node(node: FixedNode) -> NodeSize:
-    constant_b = 4 * len(NODE_FIELDS)
+    constant_b = 4 * len(fields(NodeRow))
     for each in fields(node.body):
         numbers = getattr(node.body, each.name)
         if isinstance(numbers, np.ndarray):

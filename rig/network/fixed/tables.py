@@ -5,7 +5,7 @@ rows of numbers in the order of its structs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
@@ -35,28 +35,31 @@ KINDS = (
     "NEURONS",
     "OUTPUT",
 )
-NODE_FIELDS = (
-    "kind",
-    "edges_at",
-    "edges",
-    "input_at",
-    "inputs",
-    "value_at",
-    "values",
-    "state_at",
-    "weight_at",
-    "bias_at",
-    "up",
-    "shift",
-    "detail",
-    "ring_at",
-    "depth",
-    "membrane_at",
-    "parameter_at",
-    "parameter_each",
-)
-
 Row = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class NodeRow:
+    """A node as the firmware has it (nr_network.h), in the order of its struct."""
+
+    kind: int = 0
+    edges_at: int = 0
+    edges: int = 0
+    input_at: int = 0
+    inputs: int = 0
+    value_at: int = 0
+    values: int = 0
+    state_at: int = 0
+    weight_at: int = 0
+    bias_at: int = 0
+    up: int = 0
+    shift: int = 0
+    detail: int = 0
+    ring_at: int = 0
+    depth: int = 0
+    membrane_at: int = 0
+    parameter_at: int = 0
+    parameter_each: int = 0
 
 
 @dataclass(slots=True)
@@ -134,17 +137,16 @@ def _state_places(network: FixedNetwork, made: Tables) -> dict[str, int]:
 def _node(
     network: FixedNetwork, node: FixedNode, places: Plan, states: dict[str, int], made: Tables
 ) -> Row:
-    row = dict.fromkeys(NODE_FIELDS, 0)
-    row |= {
-        "edges_at": len(made.edges),
-        "input_at": places.inputs[node.name],
-        "inputs": node.inputs,
-        "value_at": places.outputs[node.name],
-        "values": node.outputs,
-        "state_at": states[node.name],
-    }
+    row = NodeRow(
+        edges_at=len(made.edges),
+        input_at=places.inputs[node.name],
+        inputs=node.inputs,
+        value_at=places.outputs[node.name],
+        values=node.outputs,
+        state_at=states[node.name],
+    )
     if gathers(node):
-        row["edges"] = len(node.edges)
+        row.edges = len(node.edges)
         made.edges += [
             (places.outputs[edge.source], edge.multiplier, edge.shift) for edge in node.edges
         ]
@@ -152,40 +154,46 @@ def _node(
     if node.name in network.outputs:
         kind = "OUTPUT"
         membrane = network.membranes[network.outputs.index(node.name)]
-        row["membrane_at"] = states[membrane] if membrane else -1
-    row["kind"] = KINDS.index(kind)
-    return tuple(row[name] for name in NODE_FIELDS)
+        row.membrane_at = states[membrane] if membrane else -1
+    row.kind = KINDS.index(kind)
+    return astuple(row)
 
 
-def _details(node: FixedNode, row: dict[str, int], places: Plan, made: Tables) -> str:
+def _details(node: FixedNode, row: NodeRow, places: Plan, made: Tables) -> str:
     """Put what is a node's own into its row and the tables; return its kind."""
     body = node.body
     match body:
         case Dense() | Convolution():
-            row |= {"weight_at": len(made.weights), "bias_at": made.put(body.bias)}
-            row |= {"up": body.up, "shift": body.shift, "detail": len(made.windows)}
+            row.weight_at = len(made.weights)
+            row.bias_at = made.put(body.bias)
+            row.up = body.up
+            row.shift = body.shift
+            row.detail = len(made.windows)
             made.weights += body.weight.reshape(-1).tolist()
             if isinstance(body, Dense):
                 return "DENSE"
             made.windows.append(_window(node, body.window, body.groups))
             return "CONVOLUTION"
         case Pool():
-            row |= {"shift": body.shift, "detail": len(made.windows)}
+            row.shift = body.shift
+            row.detail = len(made.windows)
             made.windows.append(_window(node, body.window, 1))
             return "POOL"
         case Scaling():
-            row["shift"] = body.shift
-            row["parameter_at"], row["parameter_each"] = made.parameter(body.multiplier)
+            row.shift = body.shift
+            row.parameter_at, row.parameter_each = made.parameter(body.multiplier)
             return "SCALE"
         case Above():
-            row["parameter_at"], row["parameter_each"] = made.parameter(body.threshold)
+            row.parameter_at, row.parameter_each = made.parameter(body.threshold)
             return "THRESHOLD"
         case Delaying():
-            row |= {"ring_at": places.rings[node.name], "depth": depth(node)}
-            row["parameter_at"], row["parameter_each"] = made.parameter(body.steps)
+            row.ring_at = places.rings[node.name]
+            row.depth = depth(node)
+            row.parameter_at, row.parameter_each = made.parameter(body.steps)
             return "DELAY"
         case Population():
-            row |= {"shift": body.shift, "detail": len(made.populations)}
+            row.shift = body.shift
+            row.detail = len(made.populations)
             made.populations.append(_population(body, made))
             return "NEURONS"
     return "PASS"

@@ -86,7 +86,7 @@ def test_another_claim_is_judged_as_the_check_judges_it(
         for one in view.results.trials
     ]
     claimed = factor * view.of(ENERGY).mean
-    asked = claim.verdicts({ENERGY: claimed}, trials)
+    asked = claim.verdicts({ENERGY: claimed}, trials).by_rule
     found = what_if(view.results, ENERGY, claimed)
     assert found.verdicts == asked
     assert asked[REPLICATION].ok is (abs(1 - 1 / factor) <= 0.05)
