@@ -33,6 +33,7 @@ _KEYWORDS = [
     "INPut",
     "LEVel",
     "LIMit",
+    "MEASure",
     "MINMax",
     "MODel",
     "OPTion",
@@ -41,10 +42,12 @@ _KEYWORDS = [
     "PIN",
     "POLarity",
     "POSitive",
+    "POWer",
     "PROTection",
     "QUEStionable",
     "RANGe",
     "RESolution",
+    "SCALar",
     "SENSe",
     "SOURce",
     "STATe",
@@ -62,7 +65,7 @@ _SHORT = {
     for form in (word.upper(), re.sub("[a-z]", "", word))
 }
 #: Nodes that a header may leave out.
-_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "STAT", "UPP"}
+_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "SCAL", "STAT", "UPP"}
 
 
 class ScpiError(Exception):
@@ -71,6 +74,7 @@ class ScpiError(Exception):
 
 UNDEFINED = '-113,"Undefined header"'
 MISSING = '-109,"Missing parameter"'
+SYNTAX = '-102,"Syntax error"'
 OUT_OF_RANGE = '-222,"Data out of range"'
 ILLEGAL = '-224,"Illegal parameter value"'
 CONFLICT = '-221,"Settings conflict"'
@@ -133,6 +137,8 @@ def arguments(text: str) -> tuple[list[str], list[int]]:
             channels += range(int(first), int(last or first) + 1)
     except ValueError:
         raise ScpiError(OUT_OF_RANGE) from None
+    if any(set(word) & set("()@") for word in words):
+        raise ScpiError(SYNTAX)
     return words, channels
 
 

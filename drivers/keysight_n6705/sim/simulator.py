@@ -17,6 +17,7 @@ from drivers.keysight_n6705.sim import scpi
 from drivers.keysight_n6705.sim.acts import Act, only, told, up_to
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
+from drivers.keysight_n6705.sim.meter import Meter
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import NS_PER_S, World
@@ -26,6 +27,8 @@ _LISTEN_S = 0.05
 _IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
 #: What one message sets of these is taken together (N6705C operating guide, Coupled Commands).
 _COUPLED = ("VOLT", "VOLT:RANG")
+#: Commands that need a channel list, by their beginnings.
+_OF_CHANNELS = ("CURR", "EMUL", "FETC", "FUNC", "MEAS", "OUTP", "VOLT", "SENS:ELOG", "SENS:FUNC")
 
 
 class Simulator:
@@ -168,6 +171,8 @@ class Simulator:
         if act is None:
             raise scpi.ScpiError(scpi.UNDEFINED)
         words, listed = scpi.arguments(text)
+        if not listed and name.startswith(_OF_CHANNELS):
+            raise scpi.ScpiError(scpi.MISSING)
         if not set(listed) <= set(self._channels):
             raise scpi.ScpiError(scpi.OUT_OF_RANGE)
         return act(words, [self._channels[number] for number in listed])
@@ -180,6 +185,10 @@ class Simulator:
         log = self._log
         faults = self._faults
         every = list(self._channels.values())
+
+        def limits(words: list[str], channels: list[Channel]) -> bytes:
+            return scpi.numbers([channel.limit_a for channel in channels])
+
         table: dict[str, Act] = {
             "*IDN?": lambda words, channels: (faults.idn or _IDN).encode(),
             "*RST": self._reset,
@@ -189,7 +198,7 @@ class Simulator:
                 [channel for channel in every if channel.source == "BUS"]
             ),
             "SYST:ERR?": self._error,
-            "SYST:CHAN?": lambda words, channels: str(len(every)).encode(),
+            "SYST:CHAN?": lambda words, channels: f"+{len(every)}".encode(),
             "SYST:CHAN:MOD?": lambda words, channels: ",".join(
                 channel.model for channel in channels
             ).encode(),
@@ -210,10 +219,9 @@ class Simulator:
             "VOLT?": lambda words, channels: scpi.numbers([channel.volt for channel in channels]),
             "VOLT:RANG": self._volt_range,
             "CURR": self._limit,
+            "CURR?": limits,
             "CURR:LIM": self._limit,
-            "CURR:LIM?": lambda words, channels: scpi.numbers(
-                [channel.limit_a for channel in channels]
-            ),
+            "CURR:LIM?": limits,
             "FORM": self._format,
             "FORM:BORD": self._order,
             "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
@@ -242,6 +250,7 @@ class Simulator:
         for name in ("CURR", "VOLT", "CURR:MINM", "VOLT:MINM"):
             table[f"SENS:ELOG:FUNC:{name}"] = self._function(name)
             table[f"SENS:ELOG:FUNC:{name}?"] = self._function_told(name)
+        table |= Meter(self._settings, self._world).queries()
         for pin in range(1, 8):
             table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)
             table[f"DIG:PIN{pin}:POL"] = self._pin_polarity(pin)

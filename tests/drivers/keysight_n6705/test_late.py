@@ -86,7 +86,7 @@ def in_step(link: ScpiLink) -> bool:
         link.ask(message, "after it")
         for message in ("*OPC?", "VOLT? (@1)", "SYST:CHAN?", "FORM:BORD?")
     ]
-    return answers == ["1", "3.300000E+00", "2", "NORM"]
+    return answers == ["1", "3.300000E+00", "+2", "NORM"]
 
 
 def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(

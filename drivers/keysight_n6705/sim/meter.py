@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The meter of a simulated N6705: one reading of each channel at a time, as programs take them that
+use it as a plain supply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from drivers.keysight_n6705.sim import scpi
+from drivers.keysight_n6705.sim.module import Channel
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
+from rig.simulation.world import World
+
+
+class Meter:
+    """Readings of the present, without the log's noise."""
+
+    def __init__(self, errors: N6705SimulatorSettings, world: World) -> None:
+        self._errors = errors
+        self._world = world
+
+    def queries(self) -> dict[str, Callable[[list[str], list[Channel]], bytes]]:
+        """Return what each query does."""
+        return {
+            "MEAS:VOLT?": lambda words, channels: scpi.numbers([self._v(one) for one in channels]),
+            "MEAS:CURR?": lambda words, channels: scpi.numbers([self._a(one) for one in channels]),
+            "MEAS:POW?": lambda words, channels: scpi.numbers(
+                [self._v(one) * self._a(one) for one in channels]
+            ),
+        }
+
+    def _supply(self, channel: Channel) -> tuple[float, float]:
+        now_ns = self._world.now_ns()
+        state = next(one for one in self._world.states()[::-1] if one.time_ns <= now_ns)
+        share = 0.0 if self._errors.fed_v else self._errors.share
+        volt, current = channel.supply(np.array([state.power_w * share]))
+        return float(volt[0]), float(current[0])
+
+    def _v(self, channel: Channel) -> float:
+        fed_v = self._errors.fed_v if channel.dut and not channel.live else 0.0
+        return (self._supply(channel)[0] + fed_v) * (1 + self._errors.voltage_gain)
+
+    def _a(self, channel: Channel) -> float:
+        return self._supply(channel)[1] * (1 + self._errors.gain) + self._errors.offset_a
