@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 4 ? 2 * $(PROCESSORS) : 8)))
 
-.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs
+.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs peers
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -52,6 +52,10 @@ pairs:
 	    $$python -c 'import ensurepip, venv' 2>/dev/null && exec tests/pair.sh $$python; \
 	done; echo "make pairs: no Python 3.12 is found, so nothing is tried with the newest host \
 	library of the Joulescope"
+
+# Programs of others against the simulated instruments.
+peers: setup
+	@tests/peers.sh $(BIN)/python
 
 setup: $(VENV)/installed
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of others run against the simulated N6705 over TCP, each in a process of its own:
+`make peers`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
+from drivers.keysight_n6705.sim.simulator import Simulator
+from rig.simulation.world import World
+
+PYTHON = os.environ.get("PEERS_PYTHON", "")
+if not PYTHON:
+    pytest.skip("programs of others are not installed: make peers", allow_module_level=True)
+
+
+def said(program: str, home: Path) -> dict[str, Any]:
+    """Return what a program wrote about an N6705 whose DUT draws 36 mW."""
+    world = World()
+    began_ns = time.monotonic_ns()
+    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    world.put(0, True, 0.036)
+    settings = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0)
+    simulator = Simulator(settings, world, 1, 2, 0)
+    try:
+        done = subprocess.run(
+            [PYTHON, str(Path(__file__).with_name(program)), simulator.resource],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "HOME": str(home)},
+        )
+    finally:
+        simulator.close()
+    assert done.returncode == 0, done.stderr
+    assert not world.supply_on
+    told: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return told
+
+
+def test_qcodes_switches_and_reads_a_supply(tmp_path: Path) -> None:
+    told = said("n6705_qcodes.py", tmp_path)
+    assert told["idn"]["model"].startswith("N6705")
+    assert told["set"] == pytest.approx([1.8, 0.2])
+    assert told["on"][0] == "on" and told["on"][1:] == pytest.approx([1.8, 0.02])
+    assert told["off"] == ["off", 0.0, 0.0]
+    assert told["errors"] == '+0,"No error"'
+
+
+def test_easy_scpi_logs_current_before_voltage_as_text(tmp_path: Path) -> None:
+    told = said("n6705_easy_scpi.py", tmp_path)
+    assert "N6705" in told["idn"] and told["errors"] == '+0,"No error"'
+    assert float(told["power"]) == pytest.approx(0.036)
+    assert float(told["period"]) == pytest.approx(0.002, abs=20.48e-6)
+    values = [float(each) for each in told["log"].split(",")]
+    assert len(values) == 200
+    assert values[0::2] == pytest.approx([0.02] * 100) and values[1::2] == pytest.approx(
+        [1.8] * 100
+    )
