@@ -37,14 +37,15 @@ SPIKE_RULE = "v >= v_threshold; v -= v_threshold for each spike"
 def write_model(model: AscModel, path: Path) -> None:
     """Write `model` to `path`."""
     bank = {name: getattr(model.bank, name) for name in ("b0", "a1", "a2", "offset")}
-    nodes: dict[str, Any] = {"input": nir.Input(np.array([CHANNELS]))}
-    nodes["input"].metadata = {"filter_bank": bank}
+    entry = nir.Input(np.array([CHANNELS]))
+    entry.metadata = {"filter_bank": bank}
+    nodes: dict[str, Any] = {"input": entry}
     for number, layer in enumerate(model.layers):
         nodes[f"weight_{number}"] = nir.Linear(
             weight=layer.weight.astype(np.float32), metadata={"scale": 1.0}
         )
         nodes[f"neurons_{number}"] = neuron_node(layer)
-    nodes["output"] = nir.Output(np.array([CLASSES_COUNT]))
+    nodes |= {"output": nir.Output(np.array([CLASSES_COUNT]))}
     names = list(nodes)
     about = {
         "format": FORMAT,
@@ -132,7 +133,7 @@ def built(graph: Any) -> AscModel:
             "the nodes are not one chain from input to output", evidence=f"{graph.edges}"
         )
     layers = tuple(layer(graph.nodes, number) for number in range(count))
-    model = AscModel(str(about.get("name")), filter_bank(graph.nodes["input"]), layers)
+    model = AscModel(str(about.get("name")), filter_bank(graph.nodes[order[0]]), layers)
     if about.get("sha256") != model.sha256:
         hashes = f"hash {model.sha256}, stored {about.get('sha256')}"
         raise DataError("the numbers are not those the file was written with", evidence=hashes)
@@ -142,12 +143,12 @@ def built(graph: Any) -> AscModel:
 def filter_bank(node: Any) -> FilterBank:
     """Read the filter bank from the input node's metadata."""
     stored = node.metadata.get("filter_bank")
-    if not isinstance(stored, dict) or sorted(stored) != ["a1", "a2", "b0", "offset"]:
+    kinds = {"b0": np.int32, "a1": np.int32, "a2": np.int32, "offset": np.int16}
+    if not isinstance(stored, dict) or stored.keys() != kinds.keys():
         raise DataError("input: no filter bank in its metadata")
-    b0, a1, a2 = (
-        whole(stored[name], np.int32, f"filter bank {name}") for name in ("b0", "a1", "a2")
+    return FilterBank(
+        **{name: whole(stored[name], kind, f"filter bank {name}") for name, kind in kinds.items()}
     )
-    return FilterBank(b0, a1, a2, whole(stored["offset"], np.int16, "filter bank offset"))
 
 
 def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
@@ -167,7 +168,8 @@ def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
     dash_mem = dashes(neurons.tau_mem, about.get("dash_mem"), f"{where} tau_mem")
     if np.any(neurons.v_leak != 0) or np.any(neurons.v_reset != 0):
         raise DataError(f"{where}: v_leak and v_reset must be 0")
-    if about.get("spike_rule") != SPIKE_RULE or not about.get("spikes_max", 0) >= 1:
+    spikes_max = about.get("spikes_max", 0)
+    if about.get("spike_rule") != SPIKE_RULE or not spikes_max >= 1:
         raise DataError(
             f"{where}: no known spike rule or spikes_max in its metadata",
             evidence=f"{sorted(about)}",
@@ -180,7 +182,7 @@ def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
             f"{where}: weights of shape {weight.shape}", evidence="wanted a matrix within -127..127"
         )
     threshold = whole(neurons.v_threshold / scale(neurons, where), np.int16, f"{where} v_threshold")
-    return NetworkLayer(weight, dash_syn, dash_mem, threshold, int(about["spikes_max"]))
+    return NetworkLayer(weight, dash_syn, dash_mem, threshold, int(spikes_max))
 
 
 def scale(node: Any, where: str) -> float:

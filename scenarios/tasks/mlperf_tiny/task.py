@@ -76,7 +76,9 @@ class MlperfTiny:
         known = BENCHMARKS.get(str(facts.get("benchmark")))
         labels.refuse_other(
             facts,
-            official=known is not None and source != GENERATED and facts["files"] in known.files,
+            official=known is not None
+            and source != GENERATED
+            and facts.get("files") in known.files,
         )
         replica = TinyReplica.of(cls.name, cls.phases, facts, entries)
         if replica.form != settings.output or settings.outputs not in (0, replica.outputs):

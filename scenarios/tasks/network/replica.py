@@ -20,6 +20,12 @@ _OUTPUTS_MAX = 100_000
 
 
 def parts(outputs: int, output: bytes) -> dict[str, list[float]]:
+    """Return sums and last membranes of an output, by name, in the device's whole numbers."""
+    sums, last = sums_and_membranes(outputs, output)
+    return {"sums": sums, "membranes": last}
+
+
+def sums_and_membranes(outputs: int, output: bytes) -> tuple[list[float], list[float]]:
     """Return sums and last membranes of an output, in the device's whole numbers."""
     if len(output) != 8 * outputs:
         raise RemoteProtocolError(
@@ -27,13 +33,13 @@ def parts(outputs: int, output: bytes) -> dict[str, list[float]]:
             evidence=output[:32].hex(),
         )
     sums, last = np.frombuffer(output, "<i4").reshape(2, -1).tolist()
-    return {"sums": sums, "membranes": last}
+    return sums, last
 
 
 def scored(label: str, outputs: int, output: bytes) -> Score:
     """Take the output with the largest sum, then the highest membrane, then the lowest index."""
-    found = parts(outputs, output)
-    best = max(zip(found["sums"], found["membranes"], range(0, -outputs, -1), strict=True))
+    sums, last = sums_and_membranes(outputs, output)
+    best = max(zip(sums, last, range(0, -outputs, -1), strict=True))
     answer = str(-int(best[2]))
     return Score(answer == label, label, answer)
 

@@ -236,7 +236,7 @@ def _about(torch: Any, device: str) -> dict[str, Any]:
     if torch.device(device).type == "cuda":
         properties = torch.cuda.get_device_properties(torch.device(device))
         about |= {"device_name": properties.name, "cuda": torch.version.cuda}
-        about["uuid"] = f"GPU-{getattr(properties, 'uuid', 'not readable')}"
+        about |= {"uuid": f"GPU-{getattr(properties, 'uuid', 'not readable')}"}
     return about
 
 

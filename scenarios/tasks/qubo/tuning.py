@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from rig.errors import ConfigError
@@ -24,9 +24,31 @@ RULE = (
     "on the seed of a problem or a solver"
 )
 PATH = "task.qubo.parameters"
-LIMITS = ("nodes_from", "nodes_to", "density_from", "density_to")
 #: Names by which one problem, or one run, would be told from another of its size and density.
 _OF_ONE = re.compile(r"seed|graph|hash|index|workload|instance|problem|target|cost", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The graphs that a table is for; both ends belong to it."""
+
+    nodes_from: float = 0
+    nodes_to: float = 65535
+    density_from: float = 0.0
+    density_to: float = 1.0
+
+    @property
+    def nodes(self) -> tuple[float, float]:
+        """Return the least and the most nodes."""
+        return self.nodes_from, self.nodes_to
+
+    @property
+    def density(self) -> tuple[float, float]:
+        """Return the least and the largest density."""
+        return self.density_from, self.density_to
+
+
+LIMITS = tuple(part.name for part in fields(Limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +89,25 @@ def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
 
 
 def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
-    limits = {"nodes_from": 0, "nodes_to": 65535, "density_from": 0.0, "density_to": 1.0}
     for name in LIMITS:
-        value = table.get(name, limits[name])
+        value = table.get(name, 0)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise ConfigError(
                 f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more"
             )
-        limits[name] = value
-    for least, most in (LIMITS[:2], LIMITS[2:]):
-        if limits[least] > limits[most] or limits["density_to"] > 1:
-            limits_text = f"{limits[least]!r} to {limits[most]!r}"
+    limits = Limits(**{name: table[name] for name in LIMITS if name in table})
+    for what, (least, most) in (("nodes", limits.nodes), ("density", limits.density)):
+        if least > most or limits.density_to > 1:
             raise ConfigError(
-                f"no graph lies within {limits_text}",
-                path=f"{path}.{most}",
+                f"no graph lies within {least!r} to {most!r}",
+                path=f"{path}.{what}_to",
                 try_next="densities are shares, 0 to 1",
             )
     own = {name: value for name, value in table.items() if name not in LIMITS}
     for name, value in own.items():
         _refuse_other(name, value, f"{path}.{name}")
         _refuse_unknown(name, known, f"{path}.{name}")
-    return Rule(
-        (limits["nodes_from"], limits["nodes_to"]),
-        (limits["density_from"], limits["density_to"]),
-        own,
-    )
+    return Rule(limits.nodes, limits.density, own)
 
 
 def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
