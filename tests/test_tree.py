@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests lie in a folder named as what they test: tests/rig/trace has those of rig/trace."""
+"""The tree: tests lie in a folder named as what they test (tests/rig/trace has those of rig/trace),
+and what has a fixed form is read by attributes.
+"""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +34,87 @@ def test_the_tests_of_a_folder_lie_in_a_folder_of_its_name(top: str) -> None:
 def test_every_folder_of_tests_is_one_of_these() -> None:
     tops = {path.name for path in TESTS.iterdir() if path.is_dir() and folders_of_tests(path)}
     assert tops <= {*MIRRORED, *OTHERS}
+
+
+COLUMNS = "columns of a table of numbers"
+ARRAYS = "arrays in a file of arrays"
+NAMES = "metrics, effects or facts, under the names that their part gives them"
+GIVEN = "a mapping of another program's, or what a simulator makes of it"
+WIDGETS = "widgets under the names of a list"
+#: Where the product's code takes something out of a mapping by a name that is written there: how
+#: often at most, and of what. All files, messages and settings of a fixed form are dataclasses.
+BY_NAME = {
+    "drivers/joulescope/driver.py": (4, NAMES),
+    "drivers/joulescope/sim/instrument.py": (3, GIVEN),
+    "drivers/joulescope/sim/ranges.py": (2, GIVEN),
+    "drivers/joulescope/sim/statistics.py": (4, GIVEN),
+    "drivers/joulescope/sim/streams.py": (7, GIVEN),
+    "drivers/st_lpm01a/driver.py": (6, NAMES),
+    "drivers/st_lpm01a/sim/shell.py": (4, GIVEN),
+    "drivers/st_lpm01a/sim/simulator.py": (1, GIVEN),
+    "drivers/st_lpm01a/sim/stream.py": (2, GIVEN),
+    "gui/bench/file_bar.py": (2, WIDGETS),
+    "gui/run/bar.py": (1, WIDGETS),
+    "gui/run/setup_panel.py": (2, WIDGETS),
+    "gui/sessions/detail.py": (5, WIDGETS),
+    "gui/trace/key_map.py": (1, WIDGETS),
+    "gui/trace/screen.py": (1, WIDGETS),
+    "rig/api/sessions/tables.py": (1, COLUMNS),
+    "rig/api/traces/export.py": (2, COLUMNS),
+    "rig/bench/config.py": (1, NAMES),
+    "rig/bench/contact_file.py": (19, NAMES),
+    "rig/bench/forms.py": (1, NAMES),
+    "rig/firmware/part.py": (2, GIVEN),
+    "rig/importers/csv_rows.py": (5, COLUMNS),
+    "rig/importers/csv_table.py": (13, COLUMNS),
+    "rig/importers/energy_counter.py": (5, COLUMNS),
+    "rig/importers/otii.py": (8, COLUMNS),
+    "rig/importers/ppk2.py": (3, COLUMNS),
+    "rig/importers/repeats.py": (1, COLUMNS),
+    "rig/network/hdf5_tree.py": (1, ARRAYS),
+    "rig/network/nir_file.py": (1, ARRAYS),
+    "rig/network/shapes.py": (2, GIVEN),
+    "rig/results/schemas.py": (2, GIVEN),
+    "rig/trace/level_cache.py": (3, ARRAYS),
+    "rig/uncertainty/window_effects.py": (3, NAMES),
+    "scenarios/mlperf_tiny/cases.py": (2, NAMES),
+    "scenarios/mlperf_tiny/scenario.py": (3, NAMES),
+    "scenarios/optimization/time_to_solution.py": (2, NAMES),
+    "scenarios/real_time/decisions.py": (1, NAMES),
+    "scenarios/real_time/power.py": (3, NAMES),
+    "scenarios/real_time/scenario.py": (3, NAMES),
+    "scenarios/single_stream.py": (3, NAMES),
+    "scenarios/tasks/asc/task.py": (1, NAMES),
+    "scenarios/tasks/mlperf_tiny/task.py": (2, NAMES),
+    "scenarios/tasks/network/task.py": (2, NAMES),
+    "scenarios/tasks/qubo/one_flip.py": (2, NAMES),
+    "scenarios/tasks/qubo/programs.py": (4, NAMES),
+    "sut_backends/loihi/lava_rule/processes.py": (1, GIVEN),
+    "sut_backends/spinnaker/own_home.py": (2, GIVEN),
+    "sut_backends/spinnaker/sim/spynnaker.py": (1, GIVEN),
+    "sut_backends/uart/framed_layer.py": (3, NAMES),
+    "sut_backends/xylo/runner.py": (1, GIVEN),
+}
+
+
+def taken_by_name(path: Path) -> Iterator[str]:
+    """Yield what a file takes by a name that is written there; types are none of it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Subscript(value=value, slice=ast.Constant(value=str())):
+                owner = ast.unparse(value).rpartition(".")[2]
+                if not owner[:1].isupper():
+                    yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings() -> None:
+    found = {
+        str(path.relative_to(ROOT)): list(taken_by_name(path))
+        for top in MIRRORED
+        for path in sorted((ROOT / top).rglob("*.py"))
+    }
+    more = {
+        name: taken for name, taken in found.items() if len(taken) > BY_NAME.get(name, (0, ""))[0]
+    }
+    assert more == {}, "a dataclass, read in one place: rig/typed.py"
+    assert sorted(BY_NAME) == sorted(name for name, taken in found.items() if taken)
