@@ -200,3 +200,16 @@ def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
     record.ended(BenchError("the counter is gone"))
     assert run_text.outcome(record.picture()).startswith("Nothing was switched on; the session")
     assert run_text.supply(record.picture()) == ("not switched", "")
+
+
+def test_interleaved_trials_are_told_as_the_one_recording_that_they_are() -> None:
+    record = RunRecord(lambda: 0.0)
+    record.take(SessionStarted(Path("s"), 5, 10, ABOUT | {"interleaved": True}))
+    record.take(TrialStarted(1, 7, Path("s/trial-1")))
+    for trial in (1, 2):
+        record.take(StepBegun(trial, trial, Query((0,)), 2.0, 0.25, 60.0))
+        record.take(answered(trial, True, 9))
+    said = run_text.progress(record.picture())
+    assert "5 interleaved trials" in said and "2 of 50 queries" in said
+    record.take(TrialStarted(2, 7, Path("s/trial-2"), recorded=True))
+    assert run_text.progress(record.picture()) == said

@@ -16,7 +16,8 @@ from tests.conftest import VIRTUAL_NULL
 QUICK = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
 
 
-def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> None:
+def shown(root: Path, *settings: str) -> list[str]:
+    """Return the line of progress at each step of two trials."""
     console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
     seen: list[str] = []
 
@@ -24,14 +25,25 @@ def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> No
 
         def look(event: Event) -> None:
             if isinstance(event, StepBegun):
-                shown = Console(file=io.StringIO(), width=160)
-                with shown.capture() as captured:
-                    shown.print(progress._progress.get_renderable())
+                drawn = Console(file=io.StringIO(), width=160)
+                with drawn.capture() as captured:
+                    drawn.print(progress._progress.get_renderable())
                 seen.append(captured.get())
 
-        with open_bench(VIRTUAL_NULL, QUICK, (progress, look)) as bench:
-            bench.run(2, tmp_path)
+        with open_bench(VIRTUAL_NULL, [*QUICK, *settings], (progress, look)) as bench:
+            bench.run(2, root)
+    return seen
+
+
+def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> None:
+    seen = shown(tmp_path)
     assert seen[0].startswith("trial 1 ") and "-:--:--" in seen[0]
     last = seen[-1]
     assert last.startswith("trial 2, ") and " ms " in last and "±" not in seen[0]
     assert "0:00:0" in last.partition("left")[2]
+
+
+def test_interleaved_trials_are_counted_as_the_one_recording_that_they_are(tmp_path: Path) -> None:
+    seen = shown(tmp_path, "scenario.single_stream.interleaved=true")
+    assert all(line.startswith("interleaved ") for line in seen)
+    assert " 0/16 " in seen[0] and " 16/16 " in seen[-1]

@@ -23,7 +23,7 @@ from rig.errors import BenchError, DataError
 from rig.model.completion import Completion
 from rig.model.effects import TRIAL
 from rig.model.steps import Idle, Load, Plan, Query, Step
-from rig.results import document, labels
+from rig.results import claim, document, labels
 from rig.session import estimate, session
 from rig.session.planning import trial_seed
 from rig.session.session import Bench, SessionResult, open_bench
@@ -113,6 +113,8 @@ def test_whatever_states_the_verdict_says_so(interleaved: Ran, one_by_one: Ran) 
         method = results.metrics["latency_total"].same_samples.method
         assert ("trials interleaved" in method) is due
         assert document.from_json(tree) == results
+        published = claim.read(ran.result.folder / "results.json")
+        assert (labels.INTERLEAVED in published.labels) is due
 
 
 def test_what_errs_in_a_recording_does_not_shrink_with_trials_of_one_recording(
