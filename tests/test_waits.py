@@ -255,4 +255,4 @@ def test_what_waits_without_a_limit_is_on_the_page_with_its_reason() -> None:
         if endless(ast.parse(path.read_text(encoding="utf-8")))
     }
     said = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
-    assert found == said
+    assert found == said, "give the wait a limit, or docs/WAITS.md its reason"
