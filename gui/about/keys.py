@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout
+from PySide6.QtWidgets import QVBoxLayout
 
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 
 #: Keys that work on every screen.
 WINDOW = (
@@ -57,7 +58,7 @@ class KeysScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = QLabel("Keys")
+        title = PlainLabel("Keys")
         title.setProperty("role", "title")
         self.table = Table(_COLUMNS, "keys")
         column = QVBoxLayout(self)

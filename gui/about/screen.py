@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from PySide6.QtCore import qVersion
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
 from gui.about.support import SupportCard
 from gui.about.versions import VersionRow, versions
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 
 _THEMES = (("", "&System"), ("light", "&Light"), ("dark", "&Dark"))
 _COLUMNS = (
@@ -32,9 +33,9 @@ class AboutScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = QLabel("About")
+        title = PlainLabel("About")
         title.setProperty("role", "title")
-        said = QLabel(_ABOUT)
+        said = PlainLabel(_ABOUT)
         said.setWordWrap(True)
         self._versions = Table(_COLUMNS, "versions")
         self._themes = QButtonGroup(self)
@@ -62,7 +63,7 @@ class AboutScreen(Screen):
     def _theme_card(self) -> QFrame:
         card = QFrame()
         card.setProperty("role", "card")
-        heading = QLabel("Theme")
+        heading = PlainLabel("Theme")
         heading.setProperty("role", "heading")
         column = QVBoxLayout(card)
         column.setContentsMargins(16, 12, 16, 12)
@@ -78,7 +79,7 @@ class AboutScreen(Screen):
             row.addWidget(button)
         row.addStretch(1)
         column.addLayout(row)
-        note = QLabel("Ctrl+Shift+T changes between light and dark on every screen.")
+        note = PlainLabel("Ctrl+Shift+T changes between light and dark on every screen.")
         note.setWordWrap(True)
         note.setProperty("role", "muted")
         column.addWidget(note)
@@ -99,7 +100,7 @@ class AboutScreen(Screen):
     def _card(title: str, table: Table) -> QFrame:
         card = QFrame()
         card.setProperty("role", "card")
-        heading = QLabel(title)
+        heading = PlainLabel(title)
         heading.setProperty("role", "heading")
         column = QVBoxLayout(card)
         column.setContentsMargins(16, 12, 16, 12)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 from gui.shell import Shell
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.api.support import bundle
 from rig.api.support.bundle import Bundle, BundleFile
 from rig.bench.scan import scan
@@ -76,9 +76,9 @@ class SupportCard(QFrame):
         return self._bundle
 
     def _lay_out(self) -> None:
-        heading = QLabel("Support bundle")
+        heading = PlainLabel("Support bundle")
         heading.setProperty("role", "heading")
-        said = QLabel(_EXPLAINED)
+        said = PlainLabel(_EXPLAINED)
         said.setWordWrap(True)
         said.setProperty("role", "muted")
         row = QHBoxLayout()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePol
 
 from gui.bench.cards import Card, Cards
 from gui.theme import Theme
-from rig.plain_text import visible
+from gui.widgets.text import PlainLabel, tip
 
 _DOT_PX = 12
 _LINES = 5
@@ -50,7 +50,7 @@ class CardView(QFrame):
         self._dot = Dot()
         self._title = _label("heading")
         self._state = _label("muted")
-        self._simulated = QLabel("SIMULATED")
+        self._simulated = PlainLabel("SIMULATED")
         self._simulated.setObjectName("labels")
         self._supply = _label("")
         head = QHBoxLayout()
@@ -91,9 +91,8 @@ class CardView(QFrame):
         for number in range(_LINES):
             name, value = card.lines[number] if number < len(card.lines) else ("", "")
             self._names[number].setText(name)
-            shown = visible(value)
-            self._values[number].setText(shown)
-            self._values[number].setToolTip(shown if len(shown) > 24 else "")
+            self._values[number].setText(value)
+            self._values[number].setToolTip(tip(value) if len(value) > 24 else "")
 
 
 class CardRow(QWidget):
@@ -121,8 +120,7 @@ class CardRow(QWidget):
 
 
 def _label(role: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel()
     if role:
         label.setProperty("role", role)
     return label

@@ -6,10 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.bench.examples import Example
 
 _WITHOUT = "virtual-asc"
@@ -106,7 +107,7 @@ class ChoosePage(QWidget):
         without = _button(
             "bench-without", "&Try without hardware", lambda: self.without.emit(_WITHOUT)
         )
-        said = QLabel(
+        said = PlainLabel(
             "A virtual device and a virtual monitor in one virtual time; the truth is known."
         )
         said.setProperty("role", "muted")
@@ -115,18 +116,18 @@ class ChoosePage(QWidget):
         top.addWidget(said)
         top.addStretch(1)
         new = QHBoxLayout()
-        label = QLabel("Write it to")
+        label = PlainLabel("Write it to")
         label.setBuddy(self._target)
         new.addWidget(label)
         new.addWidget(self._target, 1)
         new.addWidget(self._create_button)
         opening = QHBoxLayout()
-        other = QLabel("Open")
+        other = PlainLabel("Open")
         other.setBuddy(self._open)
         opening.addWidget(other)
         opening.addWidget(self._open, 1)
         opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
-        heading = QLabel("New from an example")
+        heading = PlainLabel("New from an example")
         heading.setProperty("role", "heading")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -21,7 +20,7 @@ from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
 from gui.widgets.notice import Notice
-from gui.widgets.text import plain
+from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
 
 #: Name, text, key, and what the button says while it is done.
@@ -116,7 +115,7 @@ class ConnectPage(QWidget):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self.picture)
-        heading = QLabel("Wiring")
+        heading = PlainLabel("Wiring")
         heading.setProperty("role", "heading")
         left = QWidget()
         drawn = QVBoxLayout(left)

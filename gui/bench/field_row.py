@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
+from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
 
@@ -152,7 +153,6 @@ def _editor(setting: SettingField) -> QWidget:
 
 
 def _label(text: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel()
     label.setText(text)
     return label

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.widgets.table import Column, Table
-from gui.widgets.text import plain
+from gui.widgets.text import PlainLabel, plain
 from rig.bench.probe import about
 from rig.bench.scan import FOUND, MISSING, ScanRow
 from rig.bench.wire_rows import HOW
@@ -55,7 +55,7 @@ class RowsView(QWidget):
 
     def __init__(self, name: str, heading: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._heading = QLabel(heading)
+        self._heading = PlainLabel(heading)
         self._heading.setProperty("role", "heading")
         self.table = Table(_COLUMNS, name)
         self.table.setAccessibleName(heading)

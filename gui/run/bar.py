@@ -20,7 +20,7 @@ from gui.run import run_text
 from gui.run.record import Picture
 from gui.theme import Theme
 from gui.widgets.labels import Labels
-from gui.widgets.text import heading, plain
+from gui.widgets.text import heading, plain, tip
 
 _FINE = 1000
 _PAGES = (("plan", "Plan", "Alt+P"), ("live", "Live", "Alt+L"))
@@ -87,7 +87,7 @@ class RunBar(QWidget):
         """Allow Resume where there is a session to go on with, and nothing runs."""
         self.resume.setEnabled(folder is not None and self.start.isEnabled())
         hint = "F6: go on with a session that was stopped or cut off"
-        self.resume.setToolTip(hint if folder is None else f"F6: go on with {folder.name}")
+        self.resume.setToolTip(hint if folder is None else tip(f"F6: go on with {folder.name}"))
 
     def show_page(self, name: str) -> None:
         """Choose a page."""

@@ -7,7 +7,6 @@ from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QVBoxLayout,
@@ -15,6 +14,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
+from gui.widgets.text import PlainLabel
+from rig.plain_text import one_line
 
 #: So many lines are shown; the log keeps more, for the filter.
 _SHOWN = 1000
@@ -54,7 +55,7 @@ class ConsoleView(QWidget):
         self.lines.setPlaceholderText(
             "what passes the line to the device is shown here; a virtual device has no line"
         )
-        self._count = QLabel()
+        self._count = PlainLabel()
         self._lay_out()
 
     def set_log(self, log: ConsoleLog | None) -> None:
@@ -87,7 +88,7 @@ class ConsoleView(QWidget):
             return
         bar = self.lines.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 2
-        self.lines.appendPlainText("\n".join(line.shown() for line in new[-_SHOWN:]))
+        self.lines.appendPlainText("\n".join(one_line(line.shown()) for line in new[-_SHOWN:]))
         if at_end:
             bar.setValue(bar.maximum())
 

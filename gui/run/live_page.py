@@ -8,7 +8,6 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSplitter,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from gui.run.record import Picture
 from gui.run.tiles import Tiles
 from gui.theme import Theme
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 
 _SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SPAN_S = 5.0
@@ -143,7 +143,7 @@ class LivePage(QWidget):
         controls = QHBoxLayout()
         for label, widget in (("rail", self.rail), ("last", self.span)):
             if label == "last":
-                controls.addWidget(QLabel(label))
+                controls.addWidget(PlainLabel(label))
             controls.addWidget(widget)
         controls.addWidget(self.hold)
         controls.addStretch(1)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from gui.theme import Theme
+from gui.widgets.text import PlainLabel
 
 _BUTTONS = (
     ("trace", "Trace", "Alt+T"),
@@ -28,10 +29,9 @@ class Outcome(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._theme = theme
         self._state = ""
-        self._label = QLabel()
+        self._label = PlainLabel()
         self._label.setObjectName("run-verdict")
         self._label.setAccessibleName("Verdict")
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         row = QHBoxLayout(self)

@@ -18,6 +18,7 @@ from gui.run.setup_panel import SetupPanel
 from gui.theme import Theme
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.session.estimate import Estimate
 
 _WIDTHS = (430, 800)
@@ -43,7 +44,7 @@ class PlanPage(QWidget):
         self.notice = Notice()
         self.notice.setObjectName("run-plan-notice")
         self.table = Table(_COLUMNS, "run-steps")
-        self._lines: list[tuple[QLabel, QLabel]] = []
+        self._lines: list[tuple[PlainLabel, PlainLabel]] = []
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)
         self._head = _heading("What will happen")
@@ -94,9 +95,8 @@ class PlanPage(QWidget):
 
     def _show_lines(self, lines: list[plan_text.PlanLine]) -> None:
         while len(self._lines) < len(lines):
-            head, text = QLabel(), QLabel()
+            head, text = PlainLabel(), PlainLabel()
             for label in (head, text):
-                label.setTextFormat(Qt.TextFormat.PlainText)
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             text.setWordWrap(True)
             text.setObjectName(f"run-plan-line-{len(self._lines)}")
@@ -143,7 +143,7 @@ class PlanPage(QWidget):
 
 
 def _heading(text: str) -> QLabel:
-    label = QLabel(text)
+    label = PlainLabel(text)
     font = label.font()
     font.setBold(True)
     font.setPointSizeF(font.pointSizeF() * 1.15)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
+from gui.widgets.text import tip
 
 #: Somebody who types is not disturbed before this.
 _SETTLE_MS = 250
@@ -96,7 +97,7 @@ class SetupPanel(QWidget):
         self._bench = path
         self._facts = facts
         self.bench.setText("" if path is None else str(path))
-        self.bench.setToolTip(self.bench.text())
+        self.bench.setToolTip(tip(self.bench.text()))
         for section, box in self.kinds.items():
             own = "" if facts is None else facts.kinds[section]
             box.setItemText(0, f"{own}  (bench file)" if own else _OF_THE_FILE)

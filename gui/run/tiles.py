@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 from gui.run import run_text
 from gui.run.record import POWERS_SHOWN, Picture, powers
 from gui.theme import Theme
+from gui.widgets.text import PlainLabel
 from rig.units import quantity
 
 _WIDTH_PX = 260
@@ -88,7 +89,7 @@ class Tiles(QFrame):
             label.setStyleSheet(style)
 
     def _head(self, text: str) -> None:
-        label = QLabel(text)
+        label = PlainLabel(text)
         font = label.font()
         font.setBold(True)
         label.setFont(font)
@@ -98,12 +99,11 @@ class Tiles(QFrame):
         self._row += 2
 
     def _add(self, name: str, text: str) -> None:
-        head = QLabel(text)
+        head = PlainLabel(text)
         self._heads.append(head)
-        value = QLabel("-")
+        value = PlainLabel("-")
         value.setObjectName(f"run-{name}")
         value.setAccessibleName(text)
-        value.setTextFormat(Qt.TextFormat.PlainText)
         value.setAlignment(Qt.AlignmentFlag.AlignRight)
         value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._values[name] = value

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, counts
 from rig.api.comparing.provenance_changes import Change
 from rig.api.comparing.text import difference_text, spread_text, value_text
@@ -77,7 +78,7 @@ class ComparePanel(QWidget):
         super().__init__()
         self._found: SessionComparison | None = None
         self.notice = Notice()
-        self._title = QLabel("Compare")
+        self._title = PlainLabel("Compare")
         self._title.setProperty("role", "heading")
         self._names = _text("compare-names", "The two sessions")
         self._notes = _text("compare-notes", "Notes on the comparison")
@@ -156,9 +157,8 @@ def _is_main(pair: MetricPair) -> bool:
 
 
 def _text(name: str, said: str) -> QLabel:
-    label = QLabel()
+    label = PlainLabel()
     label.setObjectName(name)
     label.setAccessibleName(said)
-    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     return label

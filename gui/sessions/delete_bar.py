@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
 
+from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import Listed
 from rig.plain_text import visible
 from rig.units import bytes_text
@@ -95,8 +96,7 @@ class UndoBar(QFrame):
 
 
 def _label() -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel()
     label.setWordWrap(True)
     return label
 

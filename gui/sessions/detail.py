@@ -24,6 +24,7 @@ from gui.theme import Theme
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.model.finding import Finding
@@ -92,7 +93,7 @@ class DetailPanel(QWidget):
         while self._facts.rowCount():
             self._facts.removeRow(0)
         for name, text in facts(row):
-            title = QLabel(name)
+            title = PlainLabel(name)
             title.setProperty("role", "muted")
             self._facts.addRow(title, _label(f"fact-{name}", name, visible(text)))
         if other or not self._tags.hasFocus():
@@ -207,10 +208,9 @@ class DetailPanel(QWidget):
 
 
 def _label(name: str, said: str, text: str = "") -> QLabel:
-    label = QLabel(text)
+    label = PlainLabel(text)
     label.setObjectName(name)
     label.setAccessibleName(said)
-    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     # By mouse only: a label is no stop of the Tab key.
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QSplitter,
@@ -30,6 +29,7 @@ from gui.shell import Shell
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
+from gui.widgets.text import PlainLabel
 from gui.worker import Worker
 from rig.api.archive import listing, removal, tags
 from rig.api.archive.listing import Listed, Listing
@@ -83,7 +83,7 @@ class SessionsScreen(Screen):
         )
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
-        self._summary = QLabel()
+        self._summary = PlainLabel()
         self._summary.setObjectName("sessions-summary")
         self._summary.setProperty("role", "muted")
         self.table = Table(COLUMNS, "sessions")
@@ -93,7 +93,7 @@ class SessionsScreen(Screen):
         self._undo = UndoBar()
         self.detail = DetailPanel(shell.theme)
         self.compared = ComparePanel()
-        self._hint = QLabel()
+        self._hint = PlainLabel()
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._side = QStackedWidget()
         self._connect()
@@ -322,7 +322,7 @@ class SessionsScreen(Screen):
         delete.activated.connect(self._ask_delete)
 
     def _lay_out(self) -> None:
-        title = QLabel("Sessions")
+        title = PlainLabel("Sessions")
         title.setProperty("role", "title")
         again = QPushButton("&Look again")
         again.setObjectName("sessions-look")

@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from gui.start.recent import RecentRow
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.api import demonstration
 from rig.shipped import DEMO
 
@@ -57,9 +57,11 @@ class StartScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = QLabel("neurorig")
+        title = PlainLabel("neurorig")
         title.setProperty("role", "title")
-        said = QLabel("Accuracy, latency and energy of a device, every number with its uncertainty")
+        said = PlainLabel(
+            "Accuracy, latency and energy of a device, every number with its uncertainty"
+        )
         said.setProperty("role", "muted")
         self._notice = Notice()
         self._recent = Table(_COLUMNS, "recent")
@@ -147,9 +149,9 @@ class StartScreen(Screen):
 def _card(title: str, said: str, *widgets: QWidget) -> QFrame:
     card = QFrame()
     card.setProperty("role", "card")
-    heading = QLabel(title)
+    heading = PlainLabel(title)
     heading.setProperty("role", "heading")
-    text = QLabel(said)
+    text = PlainLabel(said)
     text.setWordWrap(True)
     text.setProperty("role", "muted")
     column = QVBoxLayout(card)

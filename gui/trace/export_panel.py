@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QProgressBar,
     QPushButton,
@@ -25,7 +24,7 @@ from gui.trace.pictures import Does
 from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
-from gui.widgets.text import plain
+from gui.widgets.text import PlainLabel, plain
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -219,7 +218,7 @@ class ExportPanel(QWidget):
         layout.addWidget(self.notice)
         pictured = QFormLayout()
         pictured.addRow("Picture", self.picture)
-        hint = QLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
+        hint = PlainLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
         hint.setWordWrap(True)
         layout.addSpacing(16)
         layout.addLayout(pictured)

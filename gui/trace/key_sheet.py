@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
+
+from gui.widgets.text import PlainLabel
 
 KEYS = (
     ("Wheel, + and -", "zoom at the mouse, zoom"),
@@ -49,13 +51,13 @@ class KeySheet(QFrame):
         half = -(-len(KEYS) // 2)
         for place, (keys, text) in enumerate(KEYS):
             column = 3 * (place // half)
-            name = QLabel(keys)
+            name = PlainLabel(keys)
             font = name.font()
             font.setBold(True)
             name.setFont(font)
             name.setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(name, place % half, column)
-            grid.addWidget(QLabel(text), place % half, column + 1)
+            grid.addWidget(PlainLabel(text), place % half, column + 1)
         self.hide()
 
     def toggle(self) -> None:

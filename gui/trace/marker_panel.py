@@ -12,7 +12,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFormLayout,
     QGridLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from gui.trace.rows import Rows
 from gui.trace.state import Topic, TraceState, mark_text
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
+from gui.widgets.text import PlainLabel
 from rig.units import quantity
 
 
@@ -64,9 +64,9 @@ class MarkerPanel(QWidget):
         self.a = self._field("marker-a", "Time of the first line", lambda: self._set_time("a"))
         self.b = self._field("marker-b", "Time of the second line", lambda: self._set_time("b"))
         self.dt = self._field("marker-dt", "Time from the first to the second line", self._set_dt)
-        self.rate = QLabel()
+        self.rate = PlainLabel()
         self.rate.setObjectName("marker-rate")
-        self.hint = QLabel(
+        self.hint = PlainLabel(
             "S puts a marker at the mouse, D a dual one around the chosen window or the middle of "
             "the view; Shift-drag selects. Lines snap to edges of SYNC; Alt places freely."
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.engine import overlaid
@@ -15,7 +15,7 @@ from gui.trace.state import Topic, TraceState
 from gui.trace.task import Task
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
-from gui.widgets.text import plain
+from gui.widgets.text import PlainLabel, plain
 from rig.api.trials.overlay import Overlay
 from rig.plain_text import visible
 from rig.units import quantity
@@ -194,7 +194,7 @@ class OverlayView(QWidget):
         self.power.label("time since the edge", "s", "power", "W")
         self.difference.label("time since the edge", "s", "less the others", "W")
         row = QHBoxLayout()
-        row.addWidget(QLabel("Step"))
+        row.addWidget(PlainLabel("Step"))
         row.addWidget(self.step)
         row.addWidget(self.previous)
         row.addWidget(self.next)

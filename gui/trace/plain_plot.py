@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Theme
+from gui.widgets.text import no_markup
 
 Array = NDArray[np.float64]
 
@@ -45,8 +46,8 @@ class PlainPlot(QWidget):
 
     def label(self, x: str, x_unit: str, y: str, y_unit: str) -> None:
         """Name the axes; SI prefixes come by themselves."""
-        self._plot.setLabel("bottom", x, units=x_unit or None)
-        self._plot.setLabel("left", y, units=y_unit or None)
+        self._plot.setLabel("bottom", no_markup(x), units=x_unit or None)
+        self._plot.setLabel("left", no_markup(y), units=y_unit or None)
 
     def logarithmic(self, x: bool, y: bool) -> None:
         """Make axes logarithmic, or not."""
@@ -77,7 +78,7 @@ class PlainPlot(QWidget):
         dots: bool = False,
     ) -> None:
         """Draw a curve."""
-        more: dict[str, Any] = {"name": name} if name else {}
+        more: dict[str, Any] = {"name": no_markup(name)} if name else {}
         if dots:
             more |= {"symbol": "o", "symbolSize": 5, "symbolBrush": colour, "symbolPen": None}
         pen = pyqtgraph.mkPen(colour, width=width)

@@ -9,7 +9,6 @@ from functools import partial
 from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -20,6 +19,7 @@ from gui.trace import entry
 from gui.trace.scales import Scale
 from gui.trace.state import SIGNALS, UNITS, Topic, TraceState
 from gui.widgets.notice import Notice
+from gui.widgets.text import PlainLabel
 
 
 class ScalePanel(QWidget):
@@ -35,7 +35,7 @@ class ScalePanel(QWidget):
         self.notice = Notice()
         grid = QGridLayout()
         for column, head in enumerate(("", "log", "from", "to")):
-            grid.addWidget(QLabel(head), 0, column)
+            grid.addWidget(PlainLabel(head), 0, column)
         for row, signal in enumerate(SIGNALS, start=1):
             log = QCheckBox()
             log.setObjectName(f"scale-{signal}-log")
@@ -49,10 +49,10 @@ class ScalePanel(QWidget):
             auto.setAccessibleName(f"Automatic axis of the {signal}")
             auto.clicked.connect(partial(self._set_auto, signal))
             for column, widget in enumerate(
-                (QLabel(signal), log, self.lows[signal], self.highs[signal], auto)
+                (PlainLabel(signal), log, self.lows[signal], self.highs[signal], auto)
             ):
                 grid.addWidget(widget, row, column)
-        hint = QLabel(
+        hint = PlainLabel(
             "Empty ends are automatic: what is visible, without zero where that would hide the "
             "ripple. Both ends given are exact, as 0 mA and 25 mA."
         )

@@ -21,7 +21,7 @@ from gui.trace.numbers import Numbers
 from gui.trace.pictures import Does
 from gui.trace.state import Stretch, Topic, TraceState
 from gui.widgets.notice import error_text
-from gui.widgets.text import plain
+from gui.widgets.text import PlainLabel, plain
 from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
 
@@ -200,7 +200,7 @@ class StatisticsBox(QFrame):
         for key, label in self.headline.items():
             first = rows[key not in ("energy", "charge")]
             first.setSpacing(6)
-            name = QLabel(key)
+            name = PlainLabel(key)
             name.setEnabled(False)
             first.addWidget(name)
             if key == "energy":
@@ -215,13 +215,13 @@ class StatisticsBox(QFrame):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
         for column, head in enumerate(readout.HEADS, start=1):
-            name = QLabel(head)
+            name = PlainLabel(head)
             name.setEnabled(False)
             name.setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(name, 0, column)
             grid.setColumnStretch(column, 1)
         for row, signal in enumerate(_ROWS, start=1):
-            name = QLabel(signal)
+            name = PlainLabel(signal)
             name.setEnabled(False)
             grid.addWidget(name, row, 0)
             for column, head in enumerate(readout.HEADS, start=1):

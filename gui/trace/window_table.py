@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trace.rows import Rows
 from gui.trace.state import Stretch, TraceState
 from gui.widgets.table import Column
+from gui.widgets.text import PlainLabel
 from rig.api.traces.spans import TrialSpan
 from rig.units import quantity
 
@@ -62,7 +63,7 @@ class WindowTable(QWidget):
         self.setObjectName("trace-windows")
         self.table = Rows(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")
-        self._none = QLabel("This trace has no windows: it is of no session.")
+        self._none = PlainLabel("This trace has no windows: it is of no session.")
         self._none.setWordWrap(True)
         self._none.setObjectName("window-none")
         layout = QVBoxLayout(self)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 from gui.theme import Theme
 from gui.trials import words
 from gui.trials.words import DotScale
+from gui.widgets.text import tip
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
 from rig.results.replication import LIMIT, deviation
@@ -133,7 +134,7 @@ class Dots(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Tell the values of the row under the mouse."""
         row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
-        self.setToolTip(self._tip(self._metrics[row]) if 0 <= row < len(self._metrics) else "")
+        self.setToolTip(tip(self._tip(self._metrics[row])) if 0 <= row < len(self._metrics) else "")
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the rows that are visible."""

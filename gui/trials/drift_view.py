@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trials import words
+from gui.widgets.text import no_markup
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
 
@@ -73,7 +74,7 @@ class DriftView(QWidget):
         bottom.setTicks([[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]])
         bottom.setLabel("trial, in order of time")
         left = self.plot.getAxis("left")
-        left.setLabel(f"{metric.name} ({unit})" if unit else metric.name)
+        left.setLabel(no_markup(f"{metric.name} ({unit})" if unit else metric.name))
         low, high = self._ends(metric)
         last = len(metric.dots) + _EDGE
         self.plot.setXRange(1 - _EDGE, last, padding=0)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trials import words
 from gui.widgets.table import Column, Table
+from gui.widgets.text import PlainLabel
 from rig.api.trials.replication import MetricTrials, SessionTrials
 from rig.model import comparison
 from rig.model.grid import CellState
@@ -146,8 +146,7 @@ def _page(text: str, table: Any) -> QWidget:
     page = QWidget()
     column = QVBoxLayout(page)
     if text:
-        label = QLabel(text)
-        label.setTextFormat(Qt.TextFormat.PlainText)
+        label = PlainLabel(text)
         label.setWordWrap(True)
         column.addWidget(label)
     column.addWidget(table)

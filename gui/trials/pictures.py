@@ -18,8 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
+from gui.widgets.text import PlainLabel, no_markup
 from rig.api.drawing.drawn import Area, Cells, Colour, Curve, Drawing, DrawnAxis, Level, Panel
 from rig.api.drawing.pictures import merged, nearest
+from rig.plain_text import visible
 
 #: A panel can be moved by so many times its size, and what reaches its edge is drawn so far.
 _ROOM = 8.0
@@ -114,7 +116,7 @@ class PictureView(QWidget):
             row=panel.row, col=panel.column, axisItems=axes, enableMenu=False
         )
         plot.hideButtons()
-        plot.setTitle(panel.title or None, color=self._theme.text)
+        plot.setTitle(no_markup(panel.title) or None, color=self._theme.text)
         plot.getViewBox().invertY(panel.y.inverted)
         plot.getViewBox().invertX(panel.x.inverted)
         (left, right), (low, high) = _reach(panel.x), _reach(panel.y)
@@ -130,7 +132,7 @@ class PictureView(QWidget):
             plot.addItem(self._curve(curve), ignoreBounds=True)
         for words in panel.words:
             item = pyqtgraph.TextItem(
-                words.text,
+                visible(words.text),
                 color="#1a1a1c" if panel.cells else self._shade(words.colour),
                 anchor=(words.across, 1.0 - words.up),
             )
@@ -202,9 +204,8 @@ class PictureView(QWidget):
         self._legend.clear()
         parts = []
         for text, colour in self.drawing.legend:
-            # The labels of a task are text from outside: never markup.
-            safe = text.replace("&", "&amp;").replace("<", "&lt;")
-            parts.append(f'<span style="color:{self._shade(colour).name()}">■</span> {safe}')
+            square = f'<span style="color:{self._shade(colour).name()}">■</span>'
+            parts.append(f"{square} {no_markup(text)}")
         self._legend.setText("&nbsp;&nbsp; ".join(parts))
 
     def _moved(self, at: QPointF) -> None:
@@ -240,7 +241,7 @@ def _axis(axis: DrawnAxis, side: str, theme: Theme) -> Any:
     item.enableAutoSIPrefix(False)
     item.setStyle(showValues=axis.numbered, hideOverlappingLabels=False)
     if axis.label:
-        item.setLabel(axis.label)
+        item.setLabel(no_markup(axis.label))
     return item
 
 
@@ -303,7 +304,6 @@ def _image(cells: Cells) -> Any:
 
 
 def _text() -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel()
     label.setWordWrap(True)
     return label

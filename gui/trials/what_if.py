@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.theme import Theme
 from gui.trials import words
+from gui.widgets.text import PlainLabel
 from rig.api.trials.replication import (
     AUDIT,
     REPLICATION,
@@ -174,7 +175,7 @@ class WhatIfView(QWidget):
             self._titles[rule].setToolTip(words.rule_text(rule, self._view))
 
     def _lay_out(self) -> None:
-        title = QLabel("What if I &claim")
+        title = PlainLabel("What if I &claim")
         title.setBuddy(self.entry)
         row = QHBoxLayout()
         row.addWidget(title)
@@ -256,7 +257,6 @@ class HoldStrip(QWidget):
 
 
 def _text() -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel()
     label.setWordWrap(True)
     return label

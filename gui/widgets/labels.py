@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
+
+from gui.widgets.text import PlainLabel
 
 
-class Labels(QLabel):
+class Labels(PlainLabel):
     """A line of labels; hidden where there is none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("", parent)
         self.setObjectName("labels")
         self.setAccessibleName("Labels of the data")
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         font = self.font()
         font.setBold(True)

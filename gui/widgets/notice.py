@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from gui.widgets.text import PlainLabel
 from rig.errors import RigError
 from rig.plain_text import visible
 
@@ -18,10 +19,8 @@ class Notice(QFrame):
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self._label = QLabel()
+        self._label = PlainLabel()
         self._label.setObjectName("notice-text")
-        # What devices and files say is text, never markup.
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)

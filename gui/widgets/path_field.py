@@ -12,11 +12,12 @@ from PySide6.QtWidgets import (
     QFileSystemModel,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QWidget,
 )
+
+from gui.widgets.text import PlainLabel
 
 
 class PathField(QLineEdit):
@@ -62,7 +63,7 @@ class PathBar(QFrame):
             "open-path", "Path to open", "a session folder, a bench file or a trace", self
         )
         self._field.given.connect(self._hand_on)
-        label = QLabel("&Open")
+        label = PlainLabel("&Open")
         label.setBuddy(self._field)
         button = QPushButton("Open")
         button.setObjectName("open-path-now")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from gui import theme
+from gui.widgets.text import tip
 from rig.plain_text import visible
 
 Index = QModelIndex | QPersistentModelIndex
@@ -49,10 +49,8 @@ class Column:
 
 
 def _tip(text: str) -> str | None:
-    """Return what a cell that may be cut shows under the mouse: plain text, which Qt would take for
-    markup.
-    """
-    return f"<qt>{html.escape(text)}</qt>" if len(text) > _LONG else None
+    """Return what a cell that may be cut shows under the mouse."""
+    return tip(text) if len(text) > _LONG else None
 
 
 class _Rows(QAbstractTableModel):
@@ -80,7 +78,7 @@ class _Rows(QAbstractTableModel):
             name = column.colour(row)
             return QColor(getattr(theme.shown(), name)) if name else None
         if role == Qt.ItemDataRole.ToolTipRole:
-            return _tip(visible(column.text(row)))
+            return _tip(column.text(row))
         return None
 
     def headerData(  # noqa: N802

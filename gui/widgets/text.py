@@ -1,24 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels with text that is never taken for markup: what devices and files say is shown as it is."""
+"""Text that is never taken for markup, and in which nothing is unseen: what devices, instruments
+and files say is shown as it is.
+"""
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
+
+from rig.plain_text import visible
 
 
-def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
+class PlainLabel(QLabel):
+    """A label of plain text, the only kind in the window: Qt takes a text with a tag in it for
+    markup otherwise.
+    """
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:  # noqa: N802
+        """Show a text."""
+        super().setText(visible(text))
+
+
+def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = False) -> PlainLabel:
     """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of it."""
-    label = QLabel(text)
+    label = PlainLabel(text)
     label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(wrap)
     if selectable:
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
 
-def heading(name: str, text: str, scale: float) -> QLabel:
+def heading(name: str, text: str, scale: float) -> PlainLabel:
     """Return a label in bold letters, `scale` times as large as others."""
     label = plain(name, text)
     font = label.font()
@@ -26,3 +46,13 @@ def heading(name: str, text: str, scale: float) -> QLabel:
     font.setPointSizeF(font.pointSizeF() * scale)
     label.setFont(font)
     return label
+
+
+def no_markup(text: str) -> str:
+    """Return a text for a place that takes HTML and nothing else, as titles of plots do."""
+    return html.escape(visible(text), quote=False)
+
+
+def tip(text: str) -> str:
+    """Return a text to show under the mouse, where Qt takes what looks like markup for it."""
+    return f"<qt>{no_markup(text)}</qt>".replace("\n", "<br>") if text else ""

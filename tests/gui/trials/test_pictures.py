@@ -44,7 +44,7 @@ def test_a_picture_is_drawn_zoomed_and_read(qtbot: QtBot) -> None:
     assert plot.viewRange()[0] == pytest.approx(whole[0])
     panel = view.drawing.panels[0]
     assert "gap (%) 5" in told(panel, -2.0, 6.0)
-    assert "&lt;b>seed 0" in view._legend.text(), "a label is no markup"
+    assert "&lt;b&gt;seed 0" in view._legend.text(), "a label is no markup"
     view.set_theme(DARK)
     assert not view.grab().isNull()
 
