@@ -69,7 +69,7 @@ BY_NAME = {
     "rig/importers/csv_table.py": (13, COLUMNS),
     "rig/importers/energy_counter.py": (5, COLUMNS),
     "rig/importers/otii.py": (8, COLUMNS),
-    "rig/importers/ppk2.py": (3, COLUMNS),
+    "rig/importers/ppk2.py": (2, COLUMNS),
     "rig/importers/repeats.py": (1, COLUMNS),
     "rig/network/hdf5_tree.py": (1, ARRAYS),
     "rig/network/nir_file.py": (1, ARRAYS),

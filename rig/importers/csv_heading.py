@@ -6,7 +6,7 @@ unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rig.errors import DataError
@@ -72,76 +72,30 @@ def choose(names: Sequence[str], options: Options, dates: DateColumns | None = N
     """Return which columns to read; raises DataError where that is not clear. `dates` are taken for
     the time where no other column tells it, and no rate is given.
     """
-    notes = []
-    time = None
-    if dates is not None and options.time == names[dates.at]:
-        time = Column(dates.name, dates.at, "dates")
-    elif options.time != "none":
-        time = _one(names, "time", options.time)
-    if time is None and dates is not None and not options.rate_hz and options.time != "none":
-        time = Column(dates.name, dates.at, "dates")
-    is_dated = time is not None and time.unit == "dates"
-    if time is None and not options.rate_hz:
-        hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
-        raise _unclear(names, "no column of times", hint)
-    if time is None and options.time == "none":
-        notes.append("no column of times is looked at, as asked: each row is one sample")
+    time = _time(names, options, dates)
     current = None if options.power else _one(names, "current", options.current)
     power = None if current else _one(names, "power", options.power)
-    if current is None and power is None:
+    value = current if current is not None else power
+    if value is None:
         raise _unclear(
             names,
             "no column of current or power",
             "--current COLUMN:UNIT, as I:mA, or --power COLUMN:UNIT",
         )
-    line = _line(
-        names, options.sync, [column for column in (time, current, power) if column is not None]
-    )
+    line = _line(names, options.sync, [value] if time is None else [time, value])
     voltage = None
-    if current is not None and options.supply_v:
-        notes.append(f"voltage: {options.supply_v} V, as given")
-    elif current is not None:
-        others = [
-            name if options.voltage or line is None or at != line.column.at else ""
-            for at, name in enumerate(names)
-        ]
-        voltage = _one(others, "voltage", options.voltage)
-        if voltage is not None and line is not None and line.column.at == voltage.at:
-            raise _unclear(
-                names,
-                f"{voltage.name} cannot be voltage and SYNC",
-                "--sync COLUMN, another one, or --sync none",
-            )
-        if voltage is None:
-            hint = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
-            raise _unclear(names, "no voltage beside the current", hint)
-    if power is not None:
-        notes.append(f"{power.name} alone: there is no charge and no current")
-    if line is not None:
-        notes.append(
-            f"SYNC: {line.column.name}"
-            + ("" if line.bit is None else f", character {line.bit + 1}")
-        )
-    else:
-        digital = [name for name in names if re.fullmatch(r"D\d(\s*-\s*D\d)?", name)]
-        among = (
-            f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
-        )
-        notes.append(
-            f"no SYNC{among}"
-            + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else "")
-        )
-    value = current if current is not None else power
-    assert value is not None
+    if current is not None and not options.supply_v:
+        voltage = _voltage(names, options, line)
     taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
-    notes.append(
+    notes = [
+        *_notes(names, options, time, power, line),
         "; ".join(
             f"{role}: {column.name} in {column.unit}"
             for role, column in taken
             if column is not None
-        )
-    )
-    beside = _only(names, "power", line) if power is None else None
+        ),
+    ]
+    is_dated = time is not None and time.unit == "dates"
     return Heading(
         time,
         value,
@@ -149,9 +103,69 @@ def choose(names: Sequence[str], options: Options, dates: DateColumns | None = N
         line,
         power is not None,
         tuple(notes),
-        beside,
+        _only(names, "power", line) if power is None else None,
         dates if is_dated else None,
         _only(names, "energy", line),
+    )
+
+
+def _time(names: Sequence[str], options: Options, dates: DateColumns | None) -> Column | None:
+    """Return the column of times, None where a rate is given and there is none."""
+    time = None
+    if dates is not None and options.time == names[dates.at]:
+        time = Column(dates.name, dates.at, "dates")
+    elif options.time != "none":
+        time = _one(names, "time", options.time)
+    if time is None and dates is not None and not options.rate_hz and options.time != "none":
+        time = Column(dates.name, dates.at, "dates")
+    if time is None and not options.rate_hz:
+        hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
+        raise _unclear(names, "no column of times", hint)
+    return time
+
+
+def _voltage(names: Sequence[str], options: Options, line: SyncColumn | None) -> Column:
+    """Return the column of the voltage beside a current."""
+    others = [
+        name if options.voltage or line is None or at != line.column.at else ""
+        for at, name in enumerate(names)
+    ]
+    voltage = _one(others, "voltage", options.voltage)
+    if voltage is not None and line is not None and line.column.at == voltage.at:
+        raise _unclear(
+            names,
+            f"{voltage.name} cannot be voltage and SYNC",
+            "--sync COLUMN, another one, or --sync none",
+        )
+    if voltage is None:
+        hint = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
+        raise _unclear(names, "no voltage beside the current", hint)
+    return voltage
+
+
+def _notes(
+    names: Sequence[str],
+    options: Options,
+    time: Column | None,
+    power: Column | None,
+    line: SyncColumn | None,
+) -> Iterator[str]:
+    """Yield what a person should know of the choice."""
+    if time is None and options.time == "none":
+        yield "no column of times is looked at, as asked: each row is one sample"
+    if power is None and options.supply_v:
+        yield f"voltage: {options.supply_v} V, as given"
+    if power is not None:
+        yield f"{power.name} alone: there is no charge and no current"
+    if line is not None:
+        which = "" if line.bit is None else f", character {line.bit + 1}"
+        yield f"SYNC: {line.column.name}{which}"
+        return
+    digital = [name for name in names if re.fullmatch(r"D\d(\s*-\s*D\d)?", name)]
+    among = f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
+    yield (
+        f"no SYNC{among}"
+        + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else "")
     )
 
 

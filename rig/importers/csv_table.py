@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,44 +59,16 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             if error.try_next.startswith("--rate"):
                 notes.append(f"if each row is one sample: {error.try_next}")
             return _stamped(path, folder, numbers, stamps, heading, options, notes)
-        rate_hz = layout.rate_hz
-        runs = layout.runs
-        require_rate(
-            path.name,
-            rate_hz,
-            runs[-1].first + runs[-1].rows,
-            "is the unit of the times right? --time COLUMN:UNIT",
-        )
-        kind = (
-            "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
-        )
-        about = {"converted_from": path.name, "simulated": False}
-        with TraceWriter(
-            folder,
-            sample_hz=rate_hz,
-            edge_hz=rate_hz,
-            source=path.name,
-            serial="",
-            about=about,
-            sync_kind=kind,
-        ) as writer:
-            levels, beside = _write(numbers, runs, heading, options, writer)
-            levels.stamp(rate_hz, writer, notes)
-        if heading.beside is not None:
-            notes += beside.notes(options.supply_v)
-        if heading.counter is not None:
-            trace = Trace.open(folder / TRACE)
-            notes += counted(numbers, ROW, heading.counter.name, trace, last=1 / rate_hz)
+        about = _evenly(path, folder, numbers, layout, heading, options, notes)
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
         notes += layout.notes
     elif heading.time is not None:
-        rate_and_source = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
-        notes += [", ".join(filter(None, [rate_and_source, layout.known])), *layout.notes]
+        from_column = f"{layout.rate_hz:.10g} samples a second, from the column {heading.time.name}"
+        notes += [", ".join(filter(None, [from_column, layout.known])), *layout.notes]
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
-    about |= {"sync": kind}
     return Opened(
         Trace.open(folder / TRACE),
         "table",
@@ -106,6 +78,45 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         about,
         layout.rate_ppm,
     )
+
+
+def _evenly(
+    path: Path,
+    folder: Path,
+    numbers: Path,
+    layout: GridLayout,
+    heading: Heading,
+    options: Options,
+    notes: list[str],
+) -> dict[str, Any]:
+    """Write a trace of rows that lie on a grid; return what is known of it."""
+    rate_hz = layout.rate_hz
+    runs = layout.runs
+    require_rate(
+        path.name,
+        rate_hz,
+        runs[-1].first + runs[-1].rows,
+        "is the unit of the times right? --time COLUMN:UNIT",
+    )
+    kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+    about: dict[str, Any] = {"converted_from": path.name, "simulated": False}
+    with TraceWriter(
+        folder,
+        sample_hz=rate_hz,
+        edge_hz=rate_hz,
+        source=path.name,
+        serial="",
+        about=about,
+        sync_kind=kind,
+    ) as writer:
+        levels, beside = _write(numbers, runs, heading, options, writer)
+        levels.stamp(rate_hz, writer, notes)
+    if heading.beside is not None:
+        notes += beside.notes(options.supply_v)
+    if heading.counter is not None:
+        trace = Trace.open(folder / TRACE)
+        notes += counted(numbers, ROW, heading.counter.name, trace, last=1 / rate_hz)
+    return about | {"sync": kind}
 
 
 def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:

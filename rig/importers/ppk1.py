@@ -20,18 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.importers import given_rate
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers import given_rate, power_profiler
 from rig.importers.opened import Opened, Options, require_rate
-from rig.importers.ppk2 import check_options
-from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 
 SUFFIX = ".ppk"
-_LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
 #: The application kept at most so much; a stream that unpacks to more is none of its files.
 _MOST_B = 1 << 31
 _PIECE = 1 << 20
@@ -76,7 +70,7 @@ class Facts:
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """Convert a file, which is read as a whole; raises DataError and ConfigError."""
-    check_options(options)
+    power_profiler.check_options(options)
     content = _unpacked(path)
     try:
         about, at = _metadata(content)
@@ -100,57 +94,20 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
         notes.append(f"{len(current_ua) - count} samples behind the recording's end are left out")
-    return _written(path, scratch, options, rate_hz, current_ua[:count], bits[:count], notes)
-
-
-def _written(
-    path: Path,
-    scratch: Path,
-    options: Options,
-    rate_hz: float,
-    current_ua: NDArray[Any],
-    bits: NDArray[Any],
-    notes: list[str],
-) -> Opened:
-    is_synced = options.sync not in ("", "none")
-    if is_synced and len(bits) != len(current_ua):
+    is_synced = power_profiler.is_synced(options)
+    has_lines = len(bits[:count]) == count
+    if is_synced and not has_lines:
         raise DataError(f"{path.name} has no digital lines", try_next="--sync none")
     notes.append(
         f"SYNC: {options.sync}"
         if is_synced
-        else "no SYNC"
-        + ("; there are the lines D0 to D7: --sync D0" if len(bits) == len(current_ua) else "")
+        else "no SYNC" + ("; there are the lines D0 to D7: --sync D0" if has_lines else "")
     )
-    folder = scratch / "converted"
-    folder.mkdir(parents=True, exist_ok=True)
-    kind = "stamps" if is_synced else "none"
-    about = {"converted_from": path.name, "simulated": False}
-    levels = Levels(options.sync)
-    with TraceWriter(
-        folder,
-        sample_hz=rate_hz,
-        edge_hz=rate_hz,
-        source="Power Profiler",
-        serial="",
-        about=about,
-        sync_kind=kind,
-    ) as writer:
-        for first in range(0, len(current_ua), _PIECE):
-            piece = current_ua[first : first + _PIECE]
-            if is_synced:
-                states = (bits[first : first + _PIECE] >> (2 * int(options.sync[1]))) & 3
-                known = np.where(np.isnan(piece), np.int8(UNKNOWN), _LEVELS[states])
-                levels.add(writer.samples, known)
-            writer.analog(
-                piece.astype(np.float64) / 1e6,
-                np.full(len(piece), options.supply_v),
-                unreadable="the instrument lost these samples",
-            )
-        levels.stamp(rate_hz, writer, notes)
-        if not writer.samples:
-            raise DataError(f"{path.name} has no samples")
-    trace = Trace.open(folder / TRACE)
-    return Opened(trace, "ppk1", tuple(notes), True, None, about | {"sync": kind})
+    pieces = (
+        (current_ua[first : min(first + _PIECE, count)], bits[first : min(first + _PIECE, count)])
+        for first in range(0, count, _PIECE)
+    )
+    return power_profiler.written(path, "ppk1", scratch, options, rate_hz, pieces, notes)
 
 
 def _unpacked(path: Path) -> bytes:

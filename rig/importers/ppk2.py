@@ -11,7 +11,6 @@ D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig import typed
-from rig.errors import ConfigError, DataError
-from rig.importers import given_rate
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.errors import DataError
+from rig.importers import given_rate, power_profiler
 from rig.importers.opened import Opened, Options, require_rate
-from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 
 MAGIC = b"PK\x03\x04"
 _SAMPLES = "session.raw"
@@ -37,9 +33,6 @@ _ABOUT = "metadata.json"
 _ROW = np.dtype([("current_ua", "<f4"), ("lines", ">u2")])
 _PIECE = 1 << 18
 _ABOUT_B = 1 << 20
-#: What the application's two bits of a line say.
-_LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
-_LINE = re.compile(r"D[0-7]")
 #: What the library says of an archive that is damaged, encrypted or packed in another way.
 _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError)
 
@@ -58,7 +51,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                 evidence=f"there is no {' and no '.join(sorted(missing))} in it",
                 try_next="unpack it, and measure what is in it",
             )
-        check_options(options)
+        power_profiler.check_options(options)
         return _convert(archive, path, scratch, options)
 
 
@@ -73,78 +66,18 @@ def _intact(path: Path) -> Iterator[None]:
         ) from error
 
 
-def check_options(options: Options) -> None:
-    """Raise where options do not fit a recording of Power Profiler, of either format."""
-    if options.time not in ("", "none") or options.source:
-        raise ConfigError(
-            "a recording of Power Profiler has one source and no column of times",
-            path="time, source",
-        )
-    for role, name in (
-        ("voltage", options.voltage),
-        ("power", options.power),
-        ("current", options.current),
-    ):
-        if name and (role, name) != ("current", "current"):
-            raise DataError(
-                f"no signal is called {name}",
-                evidence="it has current and the lines D0 to D7",
-                try_next="--supply-v",
-            )
-    if not options.supply_v:
-        hint = "--supply-v VOLTS, what the supply was set to"
-        raise DataError(
-            "there is no voltage beside the current",
-            evidence="it has current and the lines D0 to D7",
-            try_next=hint,
-        )
-    if options.sync not in ("", "none") and not _LINE.fullmatch(options.sync):
-        raise DataError(
-            f"no line is called {options.sync}",
-            evidence="there are D0 to D7",
-            try_next="--sync D0, or --sync none",
-        )
-
-
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
     notes = [f"voltage: {options.supply_v} V, as given"]
     rate_hz = options.rate_hz or _rate_hz(archive, path)
     if options.rate_hz:
         notes += given_rate.compared(path.name, rate_hz, _said_hz(archive, path))
     require_rate(path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize)
-    folder = scratch / "converted"
-    folder.mkdir(parents=True, exist_ok=True)
-    is_synced = options.sync not in ("", "none")
-    kind = "stamps" if is_synced else "none"
+    is_synced = power_profiler.is_synced(options)
     notes.append(
         f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0"
     )
-    about = {"converted_from": path.name, "simulated": False}
-    levels = Levels(options.sync)
-    with TraceWriter(
-        folder,
-        sample_hz=rate_hz,
-        edge_hz=rate_hz,
-        source="Power Profiler",
-        serial="",
-        about=about,
-        sync_kind=kind,
-    ) as writer:
-        for rows in _rows(archive, path, notes):
-            if is_synced:
-                levels.add(writer.samples, _levels(rows, int(options.sync[1])))
-            current_a = rows["current_ua"].astype(np.float64) / 1e6
-            writer.analog(
-                current_a,
-                np.full(len(rows), options.supply_v),
-                unreadable="the instrument lost these samples",
-            )
-        levels.stamp(rate_hz, writer, notes)
-        if not writer.samples:
-            raise DataError(f"{path.name} has no samples")
-    return Opened(
-        Trace.open(folder / TRACE), "ppk2", tuple(notes), True, None, about | {"sync": kind}
-    )
+    pieces = ((rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes))
+    return power_profiler.written(path, "ppk2", scratch, options, rate_hz, pieces, notes)
 
 
 def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
@@ -210,9 +143,3 @@ def _rows(archive: ZipFile, path: Path, notes: list[str]) -> Iterator[NDArray[An
             if len(piece) % _ROW.itemsize:
                 notes.append("the last sample is cut off and left out")
             yield np.frombuffer(piece, dtype=_ROW, count=len(piece) // _ROW.itemsize)
-
-
-def _levels(rows: NDArray[Any], line: int) -> NDArray[np.int8]:
-    # Where a sample was lost the application writes all lines as low.
-    levels = _LEVELS[(rows["lines"] >> (2 * line)) & 3]
-    return np.where(np.isnan(rows["current_ua"]), np.int8(UNKNOWN), levels)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of Nordic's Power Profiler, of either format: the options that fit them, and the
+writing of their samples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import ConfigError, DataError
+from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers.opened import Opened, Options
+from rig.trace.trace import TRACE, Trace
+from rig.trace.writer import TraceWriter
+
+#: Currents in uA, and eight lines of two bits each, D0 lowest.
+Piece = tuple[NDArray[Any], NDArray[Any]]
+
+#: What the two bits of a line say.
+_LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
+_LINE = re.compile(r"D[0-7]")
+
+
+def check_options(options: Options) -> None:
+    """Raise where options do not fit a recording of Power Profiler."""
+    if options.time not in ("", "none") or options.source:
+        raise ConfigError(
+            "a recording of Power Profiler has one source and no column of times",
+            path="time, source",
+        )
+    for role, name in (
+        ("voltage", options.voltage),
+        ("power", options.power),
+        ("current", options.current),
+    ):
+        if name and (role, name) != ("current", "current"):
+            raise DataError(
+                f"no signal is called {name}",
+                evidence="it has current and the lines D0 to D7",
+                try_next="--supply-v",
+            )
+    if not options.supply_v:
+        hint = "--supply-v VOLTS, what the supply was set to"
+        raise DataError(
+            "there is no voltage beside the current",
+            evidence="it has current and the lines D0 to D7",
+            try_next=hint,
+        )
+    if options.sync not in ("", "none") and not _LINE.fullmatch(options.sync):
+        raise DataError(
+            f"no line is called {options.sync}",
+            evidence="there are D0 to D7",
+            try_next="--sync D0, or --sync none",
+        )
+
+
+def is_synced(options: Options) -> bool:
+    """Return whether a line is asked for as SYNC."""
+    return options.sync not in ("", "none")
+
+
+def written(
+    path: Path,
+    kind: str,
+    scratch: Path,
+    options: Options,
+    rate_hz: float,
+    pieces: Iterable[Piece],
+    notes: list[str],
+) -> Opened:
+    """Write the samples of a recording of a `kind`, piece by piece; raises DataError where there
+    are none.
+    """
+    folder = scratch / "converted"
+    folder.mkdir(parents=True, exist_ok=True)
+    sync_kind = "stamps" if is_synced(options) else "none"
+    about = {"converted_from": path.name, "simulated": False}
+    levels = Levels(options.sync)
+    with TraceWriter(
+        folder,
+        sample_hz=rate_hz,
+        edge_hz=rate_hz,
+        source="Power Profiler",
+        serial="",
+        about=about,
+        sync_kind=sync_kind,
+    ) as writer:
+        for current_ua, lines in pieces:
+            if is_synced(options):
+                levels.add(writer.samples, _levels(current_ua, lines, int(options.sync[1])))
+            writer.analog(
+                current_ua.astype(np.float64) / 1e6,
+                np.full(len(current_ua), options.supply_v),
+                unreadable="the instrument lost these samples",
+            )
+        levels.stamp(rate_hz, writer, notes)
+        if not writer.samples:
+            raise DataError(f"{path.name} has no samples")
+    trace = Trace.open(folder / TRACE)
+    return Opened(trace, kind, tuple(notes), True, None, about | {"sync": sync_kind})
+
+
+def _levels(current_ua: NDArray[Any], lines: NDArray[Any], line: int) -> NDArray[np.int8]:
+    # Where a sample was lost the application writes all lines as low.
+    levels = _LEVELS[(lines >> (2 * line)) & 3]
+    return np.where(np.isnan(current_ua), np.int8(UNKNOWN), levels)
