@@ -27,10 +27,12 @@ from drivers.joulescope.attached import (
     is_simulated,
     serial,
 )
+from drivers.joulescope.contact import RecordedDriver, conversation
 from drivers.joulescope.js110_log import Unheard
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.models import InstrumentModel, Wanted
 from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams
+from drivers.joulescope.sim.played import PlayedDriver
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,
     SimulatedInstrument,
@@ -39,6 +41,7 @@ from drivers.joulescope.stream_merger import TICK_HZ
 from drivers.joulescope.wires import wires
 from rig.errors import BenchError, ConfigError
 from rig.host.raw_clock import raw_monotonic_ns
+from rig.interfaces.contact import unheard
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
@@ -139,25 +142,37 @@ class Joulescope:
         with ExitStack() as stack:
             simulated = is_simulated(settings.device)
             shared = SIMULATED if simulated else VENDOR
-            driver = stack.enter_context(shared.use())
+            part = context.section or "monitor.joulescope"
+            played = context.contact.played(part)
+            driver: Any
+            if played:
+                driver = PlayedDriver(played)
+                stack.callback(driver.finalize)
+            else:
+                driver = stack.enter_context(shared.use())
+            # Warnings are how a loss, or a refusal, of a JS110 becomes known.
+            driver.log_level = "warning"
             wanted_device = (
                 settings.device.removeprefix(SIMULATOR).removeprefix("/")
                 if simulated
                 else settings.device
             )
-            if simulated:
+            if simulated and not played:
                 # Each bench file has a simulated desk of its own, with nothing on it that another
                 # one simulates.
                 instrument = SimulatedInstrument(settings.simulator, context.world, context.seed)
                 paths = stack.enter_context(driver.attached(instrument))
             else:
                 paths = driver.device_paths()
+            heard = context.contact.tap(part, conversation(settings.device))
+            if heard is not unheard:
+                driver = RecordedDriver(driver, heard, paths)
+                stack.callback(driver.end)
+                paths = driver.device_paths()
             path = choose(paths, wanted_device)
             model = models.of_path(path)
             wanted = _wanted(settings)
             models.require(model, wanted)
-            # Warnings are how a loss, or a refusal, of a JS110 becomes known.
-            driver.log_level = "warning"
             stack.enter_context(shared.hold(path))
             link = DriverLink.open(driver, path, model.refuses_in_log)
             stack.callback(link.close)

@@ -27,7 +27,7 @@ from rig.store import provenance, strict_json
 
 VERSION = 1
 #: What of a block may be shown as text: Latin-1 without most control characters.
-_TEXT = frozenset([*range(0x20, 0x7F), *b"\r\n\t\0"])
+_TEXT = bytes([*range(0x20, 0x7F), *b"\r\n\t\0"])
 
 
 class ContactWriter:
@@ -98,7 +98,9 @@ class ContactWriter:
 
     def _block(self, part: str, direction: str, block: bytes) -> None:
         said = (
-            {"text": block.decode("latin-1")} if _TEXT.issuperset(block) else {"hex": block.hex()}
+            {"hex": block.hex()}
+            if block.translate(None, _TEXT)
+            else {"text": block.decode("latin-1")}
         )
         self._write(part=part, dir=direction, **said)
 

@@ -15,7 +15,7 @@ from typing import Self
 
 from rig.bench import contact_file
 from rig.bench.contact_script import Script
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError, DataError, RigError
 from rig.interfaces.contact import Conversation, Heard, unheard
 from rig.model.finding import Finding
 
@@ -86,10 +86,15 @@ class ContactPlayer:
                 command, expected = instrument.unknown
                 raise DataError(
                     f"{part}: the recording has no answer to {command!r}",
-                    evidence=f"{self._path}: next there is {expected}",
+                    evidence=f"{self._path}: next there is {expected}{_said(error)}",
                     try_next="record again what the driver asks now; a new setting in the bench "
                     "file asks something else as well",
                 ) from error
+
+
+def _said(error: BaseException | None) -> str:
+    # Often a consequence; where it is the cause, the command belongs to giving up.
+    return f"; the driver said: {error.cause}" if isinstance(error, RigError) else ""
 
 
 class PlayedInstrument:

@@ -76,7 +76,7 @@ class Script:
             if exchange.done or (said := self._same(exchange, command)) is None:
                 continue
             exchange.done = True
-            self._at = place + 1
+            self._at = max(self._at, place + 1)
             if self._anew and command.startswith(self._anew):
                 for earlier in self._exchanges[:place]:
                     earlier.done = earlier.done or self._is_poll(earlier)
@@ -108,7 +108,7 @@ class Script:
             return exchange.answers
         for pattern in self._varies:
             recorded, given = pattern.fullmatch(exchange.command), pattern.fullmatch(command)
-            if recorded and given:
+            if recorded and given and _around(recorded) == _around(given):
                 return [
                     (at_s, block.replace(recorded[1], given[1])) for at_s, block in exchange.answers
                 ]
@@ -122,6 +122,11 @@ class Script:
             if not exchange.done and not self._is_poll(exchange):
                 return f"{exchange.command.decode('latin-1')!r} (line {exchange.line})"
         return "no command any more"
+
+
+def _around(found: re.Match[bytes]) -> tuple[bytes, bytes]:
+    """Return what is before and behind the group."""
+    return found.string[: found.start(1)], found.string[found.end(1) :]
 
 
 def _joined(blocks: Sequence[bytes]) -> bytes:

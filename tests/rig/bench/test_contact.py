@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.joulescope.sim.played import PlayedDriver
 from rig.bench.contact_file import Block, ContactWriter, read
 from rig.bench.contact_player import ContactPlayer, PlayedInstrument
 from rig.bench.contact_script import Script
@@ -32,6 +33,18 @@ sync_period_us = 21_300
 resource = "simulator"
 [rail.io.st_lpm01a]
 port = "simulator"
+[scenario.single_stream]
+[task.null]
+"""
+JOULESCOPES = """
+[bench]
+name = "contact"
+[sut.virtual]
+[rail.new.joulescope]
+device = "simulator"
+[rail.old.joulescope]
+device = "simulator"
+simulator = { model = "js110", serials = ["2"] }
 [scenario.single_stream]
 [task.null]
 """
@@ -179,12 +192,54 @@ def test_the_command_line_tells_what_is_different(
     assert said.count("recorded:") == 1
 
 
+# Joulescopes, of which the maker's library shows calls and no bytes
+
+
+def test_calls_of_a_library_are_recorded_and_played_back_too(tmp_path: Path) -> None:
+    bench = tmp_path / "bench.toml"
+    bench.write_text(JOULESCOPES)
+    path = tmp_path / "calls.contact"
+    rows = list(probe(bench, contact=ContactWriter(path)))
+    assert sum("8 edges at the monitor" in row.detail for row in rows) == 2
+    assert list(probe(bench, contact=ContactPlayer(path))) == rows
+    path.write_text(path.read_text().replace("u/js220/000415", "u/js320/000415"))
+    with pytest.raises(ConfigError, match="JS320"):
+        list(probe(bench, contact=ContactPlayer(path)))
+
+
+def test_a_call_that_was_not_recorded_is_named(tmp_path: Path) -> None:
+    played = PlayedInstrument(
+        script(
+            ("tx", '{"call": "query", "args": ["a"]}\n'),
+            ("rx", '{"callback": "a/b", "of": "a", "value": 1}\n{"return": 7}\n'),
+            ("tx", '{"call": "query", "args": ["b"]}\n'),
+            ("rx", '{"raises": ["TimeoutError", "no b"]}\n'),
+        )
+    )
+    driver = PlayedDriver(played.address)
+    heard: list[tuple[str, object]] = []
+    driver._receivers["a"] = [lambda topic, value: heard.append((topic, value))]
+    try:
+        assert (driver.query("a"), heard) == (7, [("a/b", 1)])
+        with pytest.raises(TimeoutError, match="no b"):
+            driver.query("b")
+        with pytest.raises(RuntimeError, match="no answer to publish"):
+            driver.publish("c", 1)
+    finally:
+        driver.finalize()
+        played.close()
+    assert played.unknown == (
+        '{"call": "publish", "args": ["c", 1]}',
+        "no command any more",
+    )
+
+
 # The script of one conversation
 
 
 def script(*said: tuple[str, str], **how: object) -> Script:
     blocks = [
-        Block(float(at), direction, content.encode(), at)
+        Block(at / 1000, direction, content.encode(), at)
         for at, (direction, content) in enumerate(said, 1)
     ]
     return Script(Conversation("kind", "lines", "", **how), blocks)  # type: ignore[arg-type]
