@@ -3,10 +3,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Tests that run side by side, twice as many as there are processors, as many wait for a line.
-# JOBS=0: one after the other.
+# Tests that run side by side, three times as many as there are processors, as many wait for a line
+# or an instrument. JOBS=0: one after the other.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-JOBS       ?= $(shell echo $$(($(PROCESSORS) < 4 ? 2 * $(PROCESSORS) : 8)))
+JOBS       ?= $(shell echo $$(($(PROCESSORS) < 3 ? 3 * $(PROCESSORS) : 8)))
 
 .PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs peers
 
@@ -26,7 +26,8 @@ test: setup
 	    echo "make test: the firmware is not built, so its tests are skipped"
 	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage)
 
-# The tests, with the branches counted that they take; fewer than the floor in pyproject.toml fail.
+# All tests at their full length, with the branches counted that they take; fewer than the floor in
+# pyproject.toml fail.
 coverage:
 	@$(MAKE) --no-print-directory test COVERAGE=1
 

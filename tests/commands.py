@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig` in a process of its own, which has its modules already: to import them is most of what a
-short command takes.
+"""Programs in a process of their own which has the rig's modules already: to import them is most of
+what a short command takes.
 
 The process is forked from one that imported them and did nothing else. tests/rig/cli/test_main.py
 also starts `python -m rig` itself, as a shell does.
@@ -14,22 +14,47 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 #: Modules of the commands, and what they import when they use it.
 _IMPORTED = (
     *("rig.cli.run", "rig.cli.check", "rig.cli.report", "rig.cli.measure", "rig.cli.list"),
     *("rig.check.check", "rig.report.report", "scipy.special", "matplotlib.backends.backend_svg"),
+    *("pytest", "pandas"),
 )
 _LIMIT_S = 240.0
 
 
 def rig(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; return its exit code and what it printed."""
-    command = ["rig", *map(str, words)]
+    return _done(_rig, ["-m", "rig", *map(str, words)], cwd)
+
+
+def program(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program as `python -W error -c` does."""
+    return _done(_program, ["-W", "error", "-c", text], cwd)
+
+
+def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
+    """Run pytest in the folder of a test; return what it did, as `runpytest_subprocess` does."""
+    began_s = time.monotonic()
+    base = pytester.path / "basetemp"
+    done = _done(_pytest, ["-m", "pytest", f"--basetemp={base}", *map(str, words)], pytester.path)
+    outputs = (done.stdout.splitlines(), done.stderr.splitlines())
+    return pytest.RunResult(done.returncode, *outputs, time.monotonic() - began_s)
+
+
+def _done(
+    main: Callable[[list[str]], None], words: list[str], cwd: Path | None
+) -> subprocess.CompletedProcess[str]:
     if "COVERAGE_PROCESS_START" in os.environ:  # which counts where an interpreter begins
         return subprocess.run(
-            [sys.executable, "-m", *command],
+            [sys.executable, *words],
             cwd=cwd,
             capture_output=True,
             text=True,
@@ -41,19 +66,24 @@ def rig(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProc
     with tempfile.TemporaryDirectory() as scratch:
         outputs = (Path(scratch) / "stdout", Path(scratch) / "stderr")
         process = context.Process(
-            target=_run, args=(command, str(cwd or Path.cwd()), dict(os.environ), *outputs)
+            target=_run, args=(main, words, str(cwd or Path.cwd()), dict(os.environ), *outputs)
         )
         process.start()
         process.join(_LIMIT_S)
         if process.exitcode is None:
             process.kill()
-            raise subprocess.TimeoutExpired(command, _LIMIT_S)
+            raise subprocess.TimeoutExpired(words, _LIMIT_S)
         stdout, stderr = (path.read_text(encoding="utf-8") for path in outputs)
-        return subprocess.CompletedProcess(command, process.exitcode, stdout, stderr)
+        return subprocess.CompletedProcess(words, process.exitcode, stdout, stderr)
 
 
 def _run(
-    command: list[str], cwd: str, environment: dict[str, str], stdout: Path, stderr: Path
+    main: Callable[[list[str]], None],
+    words: list[str],
+    cwd: str,
+    environment: dict[str, str],
+    stdout: Path,
+    stderr: Path,
 ) -> None:
     """Be the process of a command: its folder, its environment, its outputs."""
     for number, path in ((1, stdout), (2, stderr)):
@@ -64,8 +94,25 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv = command
+    main(words)
 
+
+def _rig(words: list[str]) -> None:
+    sys.argv = words[1:]
     from rig.cli.main import main
 
     main()
+
+
+def _program(words: list[str]) -> None:
+    sys.argv = ["-c"]
+    sys.path.insert(0, "")
+    warnings.simplefilter("error")
+    exec(compile(words[-1], "<string>", "exec"), {"__name__": "__main__"})
+
+
+def _pytest(words: list[str]) -> None:
+    sys.argv = words[1:]
+    sys.path.insert(0, "")
+    # Of the rig's modules, none has an assertion to be rewritten.
+    sys.exit(pytest.main(["-W", "ignore::pytest.PytestAssertRewriteWarning", *words[2:]]))

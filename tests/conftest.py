@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from rig.session.session import SessionResult, open_bench
 from rig.trace.level_cache import FOLDER_VARIABLE
+from tests.length import is_short
 from tests.order import long_ones_first
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the long tests in each process."""
+    """Begin with the long tests in each process, and leave out in `make test` what only repeats."""
+    if is_short():
+        repeated = [item for item in items if item.get_closest_marker("repeats") is not None]
+        config.hook.pytest_deselected(items=repeated)
+        items[:] = [item for item in items if item.get_closest_marker("repeats") is None]
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     items[:] = long_ones_first(items, processes)
 

@@ -6,7 +6,8 @@ processors, and those beside which nothing may run.
 A test that passes only the second time fails the run, unless tests/flaky.txt names it with a
 reason. What was skipped is told in one line, with the reasons. With --coverage (`make coverage`)
 the branches are counted that all took but those that keep a pace or want to be alone, and too few
-fail the run.
+fail the run, and every test has its full length: without it random sequences and experiments are
+shorter and tests marked `repeats` are left out (tests/length.py).
 """
 
 from __future__ import annotations
@@ -25,13 +26,24 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
+#: What tests/length.py looks for.
+VARIABLE = "NEURORIG_TESTS"
+SHORT = "short"
 FLAKY = Path("tests/flaky.txt")
 _CACHE = Path(".pytest_cache")
 _LAST_FAILED = _CACHE / "v/cache/lastfailed"
 _COVERAGE = _CACHE / "coverage"
 #: A trace's writer takes 64 MB, for which the system clears pages anew each time: 26 of its 35 ms.
 #: So memory that was given back is kept.
-_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+_MEMORY = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+    # In pages of 2 MB, where the system has them: clearing 64 MB takes 3 ms instead of 6.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+#: Several tests run at a time: products of matrices on several threads each wait for one another,
+#: busily.
+_THREADS = {"OPENBLAS_NUM_THREADS": "1"}
 #: Exit codes of pytest.
 _PASSED = 0
 _FAILED = 1
@@ -58,7 +70,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("jobs", help="tests that run at a time, 0 for one after the other")
     parser.add_argument("--coverage", action="store_true", help="count the branches taken")
     options = parser.parse_args(words)
-    environment = _MEMORY | _with_bytecode(dict(os.environ)) | _without_qt()
+    environment = _MEMORY | _THREADS | _with_bytecode(dict(os.environ)) | _without_qt()
+    environment[VARIABLE] = "full" if options.coverage else SHORT
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
     failed |= _paced_fail(options.jobs, environment, traced)
@@ -66,6 +79,8 @@ def main(words: list[str]) -> int:
         failed |= not _coverage_suffices()
     if "PYTEST_ADDOPTS" in _without_qt():
         _say("the window's tests were left out: Qt cannot be loaded (README names the packages)")
+    if not options.coverage:
+        _say("repetitions were short; make coverage has all of them (CONTRIBUTING.md, Tests)")
     _say(skipped(_reasons("beside", "paced", "computes", "alone")))
     return int(failed)
 

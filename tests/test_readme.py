@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import program, pytest_in
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,21 +23,14 @@ def blocks(language: str) -> list[str]:
 
 def test_the_python_program_runs_as_printed(tmp_path: Path) -> None:
     shutil.copy(ROOT / "benches" / "virtual-asc.toml", tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", blocks("python")[0]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = program(blocks("python")[0], tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"energy_infer = [\d.]+ ± [\d.]+ mJ true \(", done.stdout)
 
 
 def test_the_test_of_the_readme_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(blocks("python")[1])
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytest_in(pytester).assert_outcomes(passed=1)
 
 
 def test_every_command_of_the_readme_exists() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import rig
+from tests import commands
+from tests.commands import pytest_in
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "PYTHON.md").read_text(encoding="utf-8")
@@ -22,14 +22,7 @@ VIRTUAL_ASC = ROOT / "benches" / "virtual-asc.toml"
 def test_the_program_runs_from_top_to_bottom(tmp_path: Path) -> None:
     shutil.copy(VIRTUAL_ASC, tmp_path)
     program = "".join(block for block in BLOCKS if "def test_" not in block)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    done = commands.program(program, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "surely below 2 mJ: energy_infer = " in done.stdout
 
@@ -37,14 +30,12 @@ def test_the_program_runs_from_top_to_bottom(tmp_path: Path) -> None:
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     shutil.copy(VIRTUAL_ASC, pytester.path)
     pytester.makepyfile(test_device=next(block for block in BLOCKS if "def test_" in block))
-    pytester.runpytest_subprocess().assert_outcomes(passed=4)
+    pytest_in(pytester).assert_outcomes(passed=4)
 
 
 def test_every_option_of_the_page_is_one_of_the_plugin(pytester: pytest.Pytester) -> None:
     listed = set(re.findall(r"`(--rig-\w+)", PAGE))
-    in_help = set(
-        re.findall(r"^  (--rig-\w+)", pytester.runpytest_subprocess("-h").stdout.str(), re.M)
-    )
+    in_help = set(re.findall(r"^  (--rig-\w+)", pytest_in(pytester, "-h").stdout.str(), re.M))
     assert listed == in_help
 
 

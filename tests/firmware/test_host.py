@@ -63,5 +63,6 @@ def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(folder: Path) -> Non
         assert f"{name}: {stored} inputs replayed" in output
 
 
+@pytest.mark.repeats  # of `make check`
 def test_everything_compiles_without_a_warning(tmp_path: Path) -> None:
     assert "warnings: none" in make("warnings", f"BUILD={tmp_path}")

@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 _XVFB = shutil.which("xvfb-run")
 
 
+@pytest.mark.repeats
 @pytest.mark.skipif(_XVFB is None, reason="no virtual display: xvfb-run is not installed")
 def test_the_whole_way_on_a_virtual_display() -> None:
     assert _XVFB is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred random sequences of clicks and keys: no exception, no leaked thread, supply off."""
+"""Random sequences of clicks and keys: no exception, no leaked thread, supply off."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ from gui.window import MainWindow
 from rig.api import demonstration
 from rig.bench import scan
 from tests.conftest import VIRTUAL_NULL
+from tests.length import length
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-_SEQUENCES = 200
+_SEQUENCES = length(200, 50)
 #: A window lives for so many sequences, so that what one leaves is there for the next.
 _PER_WINDOW = 20
 _ACTIONS = (1, 5)
@@ -183,7 +184,7 @@ def act(window: MainWindow, chance: random.Random) -> str:
     return f"key {key} {modifier}"
 
 
-def test_200_random_sequences_leave_nothing_behind(
+def test_random_sequences_leave_nothing_behind(
     qtbot: QtBot, place: Path, supplies: dict[int, bool]
 ) -> None:
     # Each sequence can be found again by its number: NEURORIG_SEQUENCE=17.

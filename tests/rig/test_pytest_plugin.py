@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.commands import pytest_in
 from tests.conftest import ROOT, VIRTUAL_NULL
 
 SHORT = ("--rig-set", "task.null.samples=4", "--rig-set", "scenario.single_stream.idle_s=0.1")
@@ -23,7 +24,7 @@ def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
             assert rig_session.metrics["energy_infer"] < 5e-3
         """
     )
-    done = pytester.runpytest_subprocess(*BENCH)
+    done = pytest_in(pytester, *BENCH)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
         [
@@ -43,7 +44,7 @@ def test_an_invalid_session_fails_the_test_of_the_readme_and_says_why(
         if "def test_" in block
     )
     pytester.makepyfile(example)
-    done = pytester.runpytest_subprocess(*BENCH, *INVALID, "--rig-trials", "1")
+    done = pytest_in(pytester, *BENCH, *INVALID, "--rig-trials", "1")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines(
@@ -64,7 +65,7 @@ def test_a_failed_comparison_shows_value_interval_and_verdict(pytester: pytest.P
             assert rig_session.metrics["energy_infer"].possibly_below(5e-4)
         """
     )
-    done = pytester.runpytest_subprocess(*BENCH)
+    done = pytest_in(pytester, *BENCH)
     done.assert_outcomes(failed=3)
     done.stdout.fnmatch_lines(
         [
@@ -105,7 +106,7 @@ def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
             print("the supply is off")
         """
     )
-    done = pytester.runpytest_subprocess(*BENCH)
+    done = pytest_in(pytester, *BENCH)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(["*the supply is off*"])
 
@@ -142,11 +143,11 @@ def test_a_bench_that_does_not_open_fails_or_skips_only_its_own_tests(
             pass
         """
     )
-    failed = pytester.runpytest_subprocess(*BENCH)
+    failed = pytest_in(pytester, *BENCH)
     failed.assert_outcomes(passed=2, errors=3)
     assert failed.stdout.str().count("gone.toml does not open: ") >= 2
     assert "Traceback" not in failed.stdout.str()
-    skipped = pytester.runpytest_subprocess(*BENCH, "--rig-skip")
+    skipped = pytest_in(pytester, *BENCH, "--rig-skip")
     skipped.assert_outcomes(passed=2, skipped=2, errors=1)
 
 
@@ -171,8 +172,8 @@ def test_a_test_runs_on_each_bench_and_a_marker_changes_its_settings(
             assert rig_session.content["bench"] == "other"
         """
     )
-    done = pytester.runpytest_subprocess(
-        *BENCH, "--rig-bench", other, "--rig-trials", "2", "-v", "--rig-sessions", "kept"
+    done = pytest_in(
+        pytester, *BENCH, "--rig-bench", other, "--rig-trials", "2", "-v", "--rig-sessions", "kept"
     )
     done.assert_outcomes(passed=5)
     done.stdout.fnmatch_lines_random(
@@ -191,7 +192,7 @@ def test_a_marker_with_a_wrong_key_is_refused(pytester: pytest.Pytester) -> None
             pass
         """
     )
-    done = pytester.runpytest_subprocess()
+    done = pytest_in(pytester)
     assert done.ret != 0
     done.stdout.fnmatch_lines(["*the rig marker has bench, set, trials*"])
 
@@ -208,8 +209,8 @@ def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
             pass
         """
     )
-    pytester.runpytest_subprocess(
-        *BENCH, "--rig-sessions", "kept", "--junit-xml", "report.xml"
+    pytest_in(
+        pytester, *BENCH, "--rig-sessions", "kept", "--junit-xml", "report.xml"
     ).assert_outcomes(passed=2)
     cases = ElementTree.parse(pytester.path / "report.xml").findall(".//testcase")
     energy, nothing = (
@@ -228,8 +229,8 @@ def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
 
 
 def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
-    done = pytester.runpytest_subprocess("--help")
+    done = pytest_in(pytester, "--help")
     options = ["--rig-bench", "--rig-set", "--rig-trials", "--rig-sessions", "--rig-skip"]
     for option in options:
         assert f"  {option}" in done.stdout.str()
-    assert "rig(bench=FILE" in pytester.runpytest_subprocess("--markers").stdout.str()
+    assert "rig(bench=FILE" in pytest_in(pytester, "--markers").stdout.str()

@@ -144,7 +144,15 @@ def test_every_folder_that_is_a_port_can_be_a_project() -> None:
 
 
 @needs_make
-@pytest.mark.parametrize("port", ["microbit", "posix", "stm32_template", "template"])
+@pytest.mark.parametrize(
+    "port",
+    [
+        "posix",
+        "template",
+        # Other tests build these, with the rig.
+        *(pytest.param(port, marks=pytest.mark.repeats) for port in ("microbit", "stm32_template")),
+    ],
+)
 def test_a_new_project_builds_without_the_rig_and_without_a_warning(
     rig: Rig, tmp_path: Path, port: str
 ) -> None:
@@ -680,7 +688,9 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
 @needs_qemu
 def test_a_killed_rig_leaves_no_emulator(tmp_path: Path) -> None:
     folder = project(tmp_path / "board", "microbit")
-    subprocess.run(["make", "-C", folder], check=True, capture_output=True)
+    subprocess.run(
+        ["make", "-C", folder, "build/microbit/null.elf"], check=True, capture_output=True
+    )
     image = next(path for path in firmware.images(folder) if path.stem == "null")
     code = (
         "from pathlib import Path; from rig.firmware.emulator import Emulator; e = "

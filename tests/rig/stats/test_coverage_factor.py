@@ -255,7 +255,16 @@ def recordings() -> dict[str, float]:
     return covered(population(30, RECORDINGS, seed=3))
 
 
-@pytest.mark.parametrize("name", [RECORDINGS, "40 values a trial", "unsteady answers", "40 files"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        RECORDINGS,
+        *(
+            pytest.param(name, marks=pytest.mark.repeats)
+            for name in ("40 values a trial", "unsteady answers", "40 files")
+        ),
+    ],
+)
 def test_the_intervals_of_populations_hold_the_truth_about_as_often_as_they_say(name: str) -> None:
     inside = recordings() if name == RECORDINGS else covered(population(30, name, seed=3))
     # Of 30 runs with 95 % each, fewer than 24 inside happen once in 4000 times; the benchmark draws
@@ -277,6 +286,7 @@ def test_the_intervals_of_forty_virtual_runs_hold_the_truth_about_as_often_as_th
     assert all(share >= 33 / 40 for share in inside.values()), inside
 
 
+@pytest.mark.repeats
 @pytest.mark.parametrize(
     ("scenario", "runs", "least"), [("real-time", 10, 7), ("optimization", 20, 15)]
 )
