@@ -278,3 +278,52 @@ def test_lines_that_end_in_the_wrong_order_are_read() -> None:
     assert client.attention(1.0) == "wrong way round"
     assert client.profile() == ("ULPMark", "kws01")
     assert client.profile() == ("ULPMark", "kws01")
+
+
+@pytest.mark.parametrize("form", ["{}%", "{}%\r\n", "{}\r\n", "Received command: {}\r\n"])
+def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers(form: str) -> None:
+    told = {
+        "name": lines("m-name-dut-[x]"),
+        "timestamp": lines("m-lap-us-1500"),
+        "infer 1 0": inference(),
+        "results": lines("m-results-[0.250,-1.000,3.125]"),
+    }
+    whole = {word: form.format(word).encode() + answer for word, answer in told.items()}
+
+    def numbers(spoilt: str, answer: bytes) -> tuple[int, ...] | None:
+        client, _ = client_of(lambda command: answer if command == spoilt else whole[command])
+        assert client.attention(1.0) == "x"
+        assert client.echo
+        client.timestamp()
+        try:
+            return client.infer(1, 5.0).output_thousandths
+        except RigError as error:
+            assert error.cause
+            return None
+
+    right = (250, -1000, 3125)
+    assert numbers("", b"") == right
+    for spoilt in ("infer 1 0", "results"):
+        answer = whole[spoilt]
+        for at in range(len(answer)):
+            changed = [
+                answer[:at] + bytes([answer[at] ^ 1 << bit]) + answer[at + 1 :] for bit in range(7)
+            ]
+            for other in (answer[:at] + answer[at + 1 :], answer[: at + 1] + answer[at:], *changed):
+                assert numbers(spoilt, other) in (right, None)
+
+
+def test_a_digit_that_changed_on_its_way_to_an_echoing_device_is_found() -> None:
+    dut = Loader()
+
+    def answers(command: str) -> bytes:
+        if command == "name":
+            return b"name%\r\n" + lines("m-name-dut-[x]")
+        heard = command.replace("db 0102", "db 0103")
+        return f"{heard}%\r\n".encode() + dut(heard)
+
+    client, _ = client_of(answers)
+    client.attention(1.0)
+    with pytest.raises(RemoteProtocolError, match="echoes another command") as caught:
+        client.load(b"\x01\x02")
+    assert "db 0103" in caught.value.evidence
