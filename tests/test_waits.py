@@ -13,15 +13,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from drivers.host_counters.recording import CounterRecording, Polling
+from drivers.keysight_n6705.driver import KeysightN6705
+from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.check import signature
 from rig.errors import BenchError, ConfigError, DataError, DeadlineError, DeviceNotFound
 from rig.host.kill_with_parent import KillWithParent
 from rig.host.serial_port import SerialPort
+from rig.interfaces.context import BenchContext
 from rig.live.observers import Observers
 from rig.store import provenance
 from rig.trace import fingerprint, recovery
@@ -31,7 +36,10 @@ from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.sdk import install
+from sut_backends.served.endpoints import PtyEndpoint, TcpEndpoint
 from tests.conftest import ROOT
+from tests.drivers.host_counters.test_rapl import Scripted
+from tests.waiting import eventually
 
 #: The limit set for these tests, and what the machine may take beside it.
 SHORT_S = 0.1
@@ -191,6 +199,64 @@ def test_a_compiler_that_hangs(hanging: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", str(hanging.parent), prepend=os.pathsep)
     with pytest.raises(BenchError, match="was not compiled within"):
         Library("solver", ()).compiled(hanging.parent)
+
+
+@limit("sut_backends.served.endpoints._WRITE_S")
+@pytest.mark.usefixtures("short")
+def test_a_host_of_rig_serve_that_reads_nothing() -> None:
+    endpoint = TcpEndpoint("127.0.0.1", 0)
+    with closing(endpoint), socket.create_connection(address_of(endpoint.url)) as host:
+        host.sendall(b"x")
+        assert eventually(lambda: endpoint.read(0.1)) == b"x"
+        endpoint.write(bytes(50_000_000))
+        assert endpoint.read(0.0) == b""
+
+
+@limit("sut_backends.served.endpoints._AGAIN_S")
+@pytest.mark.usefixtures("short")
+def test_a_pseudo_terminal_of_rig_serve_that_nobody_reads() -> None:
+    with closing(PtyEndpoint()) as endpoint:
+        endpoint.write(bytes(1_000_000))
+
+
+def address_of(url: str) -> tuple[str, int]:
+    host, _, port = url.removeprefix("socket://").partition(":")
+    return host, int(port)
+
+
+@limit("drivers.keysight_n6705.log._FIRST_RECORD_S")
+@pytest.mark.usefixtures("short")
+def test_an_n6705_that_never_logs(tmp_path: Path) -> None:
+    faults = SimulatorFaults(no_effect_of="TRIG:ELOG")
+    settings = KeysightN6705.Settings(
+        resource="simulator", simulator=N6705SimulatorSettings(faults=faults)
+    )
+    with closing(KeysightN6705.open(settings, BenchContext())) as monitor:
+        monitor.power(True)
+        with pytest.raises(DeadlineError, match="first record"), monitor.record(tmp_path):
+            pytest.fail("it recorded")
+
+
+@limit("drivers.host_counters.recording._FLOW_LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_counter_that_never_moves(tmp_path: Path) -> None:
+    still = Still(set())
+    polling = Polling(100, 0.05, 0.005, 0.0, 0.0, stuck_s=1e9)
+    with (
+        pytest.raises(DeadlineError, match="reading of a scripted counter"),
+        CounterRecording(still, still, polling, tmp_path, "scripted", "", {}),
+    ):
+        pytest.fail("it recorded")
+
+
+class Still(Scripted):
+    """A counter of which no reading ever differs from the one before."""
+
+    always_moves = True
+
+    def count(self) -> int:
+        super().count()
+        return 1
 
 
 def test_an_installer_that_hangs() -> None:
