@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig import small_text
 from rig.errors import ConfigError, storage_error
 
 
@@ -28,7 +29,7 @@ class BenchFile:
     def read(cls, path: Path) -> BenchFile:
         """Read a file; raises ConfigError where it cannot be read or is no text."""
         try:
-            block = path.read_bytes()
+            block = small_text.read_block(path)
             text = block.decode("utf-8")
         except OSError as error:
             raise ConfigError(

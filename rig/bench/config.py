@@ -26,6 +26,7 @@ from typing import Annotated, Any, Final, Literal
 import tomli_w
 from annotated_types import Ge, doc
 
+from rig import small_text
 from rig.bench import plugins
 from rig.bench.structure import nearest, typed, with_defaults
 from rig.errors import ConfigError
@@ -116,7 +117,7 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
     Where no monitor is needed, a file that says nothing of one has none.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = small_text.read(path)
     except OSError as error:
         raise ConfigError(
             f"bench file {path} cannot be read",
@@ -141,7 +142,7 @@ def tree_of(text: str, name: str) -> dict[str, Any]:
     """Return the tables of a text; raises ConfigError where it is no TOML."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of a number of 5 000 digits, too
         raise ConfigError(
             f"{name} is not TOML",
             evidence=str(error),
@@ -165,7 +166,7 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
         )
     try:
         value = value_of(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     depth = 2 if keys[0] == "rail" else 1
     if (keys[0] in plugins.GROUPS or keys[0] == "rail") and len(keys) > depth:

@@ -72,7 +72,7 @@ class BenchText:
         try:
             tomllib.loads(self.text)
             tomlkit.parse(self.text)
-        except (tomllib.TOMLDecodeError, TOMLKitError, RecursionError):
+        except (ValueError, TOMLKitError, RecursionError):
             return False
         return True
 

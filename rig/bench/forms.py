@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +121,7 @@ def from_typed(setting: SettingField, typed: str) -> Any:
         return typed
     try:
         value = config.value_of(typed.strip())
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return typed
     if setting.type == "float" and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 2**53 else value

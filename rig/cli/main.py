@@ -100,6 +100,9 @@ def main() -> None:
             "stopped; the supply is off, and what was measured is kept: rig check SESSION"
         )
         sys.exit(STOPPED)
+    except MemoryError as error:
+        _print_error(_too_large(error))
+        sys.exit(BenchError.exit_code)
     except Exception as error:
         _terminal().print_exception()
         _print_error(
@@ -119,6 +122,16 @@ def _warning(
     line: str | None = None,
 ) -> str:
     return f"{category.__name__}: {one_line(str(message))}\n"
+
+
+def _too_large(error: MemoryError) -> BenchError:
+    """Return the error of a command for which the memory does not suffice."""
+    return BenchError(
+        "this computer has not enough memory for that",
+        evidence=str(error) or "no more could be had",
+        try_next="is a file larger than it should be, or damaged, so that it claims to be? "
+        "rig check SESSION; else close other programs",
+    )
 
 
 def _print_error(error: RigError) -> None:

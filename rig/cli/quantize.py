@@ -128,7 +128,7 @@ def array_of(path: Path) -> Any:
     """Return the array in a file; one that would need code to be read is refused."""
     try:
         values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
         raise DataError(
             f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
         ) from error

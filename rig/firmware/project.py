@@ -67,7 +67,7 @@ def read_port(path: Path) -> Port:
         raise ConfigError(
             f"{path.parent} is no firmware project", evidence=f"no {PORT_FILE} in it", try_next=hint
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, cattrs.BaseValidationError) as error:
+    except (ValueError, cattrs.BaseValidationError) as error:
         keys = ", ".join(Port.__dataclass_fields__)
         raise ConfigError(
             f"{path} is wrong", evidence=repr(error), try_next=f"its keys are {keys}"

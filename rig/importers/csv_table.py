@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers import as_stamped, dated, given_rate
+from rig.importers import as_stamped, dated, given_rate, short_lines
 from rig.importers.csv_form import Form, form_of, split
 from rig.importers.csv_heading import UNITS, Heading, choose, unit_of
 from rig.importers.csv_rows import ROW, Piece
@@ -47,6 +47,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     heading = choose(form.names, _with_rate(options, form, told), form.dates)
     if heading.time is None:
         options = _with_rate(options, form, [])
+    short_lines.require(path)
     folder = scratch / "converted"
     folder.mkdir(parents=True, exist_ok=True)
     numbers = folder / "rows.bin"

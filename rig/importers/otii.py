@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from rig.errors import ConfigError, DataError
+from rig.importers import short_lines
 from rig.importers.opened import Options
 
 _HEADING = re.compile(r'^\ufeff?"?Timestamp"?[,;]"?Value"?\s*$', re.IGNORECASE)
@@ -103,6 +104,7 @@ def _voltage_beside(path: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """Return times and values as they are written."""
+    short_lines.require(path)
     try:
         table = pd.read_csv(
             path, sep=None, engine="python", names=["time", "value"], skiprows=1, dtype=str

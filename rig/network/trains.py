@@ -31,5 +31,14 @@ def unpacked(block: bytes) -> tuple[Any, Any]:
     try:
         with np.load(io.BytesIO(block), allow_pickle=False) as stored:
             return stored[_VALUES], stored.get(_MEMBRANES)
-    except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
+    except (
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        EOFError,
+        MemoryError,
+        BadZipFile,
+    ) as error:
         raise ValueError(f"{len(block)} bytes are no packed values: {error}") from error

@@ -64,7 +64,6 @@ def read(path: Path) -> Claim:
             else _written(tomllib.loads(text))
         )
     except (
-        tomllib.TOMLDecodeError,
         ValueError,
         KeyError,
         TypeError,

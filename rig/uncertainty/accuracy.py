@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from rig import small_text
 from rig.errors import ConfigError
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7
@@ -106,7 +107,7 @@ def load(path: Path) -> Accuracy:
     file and the key.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(small_text.read(path))
     except OSError as error:
         evidence = error.strerror or str(error)
         raise ConfigError(
@@ -114,7 +115,7 @@ def load(path: Path) -> Accuracy:
             evidence=evidence,
             try_next=f"its path; {_SHOWN}",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error), try_next=_SHOWN) from error
     try:
         accuracy: Accuracy = _table(Accuracy, content, "")

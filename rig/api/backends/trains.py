@@ -91,7 +91,15 @@ def read(session: Session) -> Trains:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {int(name): np.asarray(stored[name], np.float64) for name in stored}
-    except (OSError, TypeError, ValueError, EOFError, BadZipFile) as error:
+    except (
+        OSError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        EOFError,
+        MemoryError,
+        BadZipFile,
+    ) as error:
         raise DataError(f"{path} holds no trains", evidence=str(error)) from error
 
 

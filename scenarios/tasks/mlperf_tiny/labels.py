@@ -6,10 +6,12 @@ windows `,window bytes,stride`.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from rig import small_text
 from rig.errors import DataError
 
 _COLUMNS = ("file", "classes", "class", "window bytes", "stride bytes")
@@ -36,7 +38,7 @@ class LabelRow:
 def read_labels(path: Path) -> list[LabelRow]:
     """Read a list of labels; raises DataError with file and line where a row cannot be meant."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.StringIO(small_text.read(path, encoding="utf-8-sig", newline="")) as file:
             reader = csv.reader(file, skipinitialspace=True, strict=True)
             lines = [(reader.line_num, [field.strip() for field in fields]) for fields in reader]
     except FileNotFoundError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rig import small_text
 from rig.errors import ConfigError, DataError
 from rig.network import conventions, graph
 from rig.network.fixed import file
@@ -28,9 +29,9 @@ def array(path: Path, setting: str) -> Any:
         if path.suffix == ".npy":
             values = np.load(path, allow_pickle=False)
         else:
-            lines = path.read_text(encoding="utf-8").split()
+            lines = small_text.read(path).split()
             values = np.array([int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]])
-    except (OSError, ValueError, EOFError, IndexError) as error:
+    except (OSError, ValueError, OverflowError, EOFError, IndexError, MemoryError) as error:
         raise ConfigError(
             f"{path} is no array", path=setting, evidence=str(error), try_next="numpy.save"
         ) from error

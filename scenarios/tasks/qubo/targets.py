@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig import small_text, typed
 from rig.errors import DataError, storage_error
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
@@ -152,7 +152,7 @@ def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
 def read(path: Path = SHIPPED) -> Targets:
     """Read a table; raise DataError where it is none or damaged."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = small_text.read(path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read", evidence=str(error)) from error
     head, _, rows = text.partition("\n")

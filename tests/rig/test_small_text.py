@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file claims, or how long it is, takes no more memory than a file of its kind may have."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rig import small_text
+from rig.bench import config, editing, forms
+from rig.bench.bench_file import BenchFile
+from rig.cli.main import main
+from rig.cli.quantize import array_of
+from rig.errors import ConfigError, DataError, RigError
+from rig.importers.open import open_any
+from rig.importers.opened import Options
+from rig.results import claim
+from rig.settings import fields
+from rig.uncertainty import accuracy
+from scenarios.tasks.mlperf_tiny.labels import read_labels
+from scenarios.tasks.network.data import array
+from scenarios.tasks.qubo import targets
+from tests.conftest import ROOT
+
+#: Python refuses to read so many digits as a number.
+DIGITS = "9" * 5_000
+VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
+READERS: dict[str, Callable[[Path], Any]] = {
+    "bench": config.load,
+    "bench in a window": BenchFile.read,
+    "calibration": accuracy.load,
+    "labels of MLPerf Tiny": read_labels,
+    "labels": lambda path: array(path, "task.network.labels"),
+    "targets": targets.read,
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_file_larger_than_any_of_its_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "large.csv"
+    path.touch()
+    os.truncate(path, small_text.LARGEST_B + 1)
+    with pytest.raises(RigError) as caught:
+        READERS[kind](path)
+    assert "it has more than 16777216 bytes" in caught.value.evidence
+
+
+def test_a_number_of_thousands_of_digits_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "digits.toml"
+    path.write_text(f"[bench]\ntrials = {DIGITS}\n")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        config.load(path)
+    with pytest.raises(ConfigError, match="is not TOML"):
+        accuracy.load(path)
+    with pytest.raises(ConfigError, match="is no claim"):
+        claim.read(path)
+    assert not editing.BenchText(path.read_text()).is_toml
+    assert forms.from_typed(fields.SettingField("n", "integer", 1), DIGITS) == DIGITS
+    with pytest.raises(ConfigError, match=r"bench\.trials"):
+        config.load(VIRTUAL_NULL, [f"bench.trials={DIGITS}"])
+
+
+@pytest.mark.parametrize(
+    "shape", ["(1099511627776,)", "(99999999,)", "(0, 99999999999999999999)", "(-5,)"]
+)
+def test_an_array_that_claims_more_than_its_file_holds_is_refused(
+    tmp_path: Path, shape: str
+) -> None:
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    path = tmp_path / "claims.npy"
+    path.write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(64))
+    with pytest.raises(DataError, match="is no array of NumPy"):
+        array_of(path)
+    with pytest.raises(ConfigError, match="is no array"):
+        array(path, "task.network.inputs")
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "endless.csv"
+    rows = b"Timestamp(ms),Current(uA)\n" + b"".join(b"%d,1.0\n" % at for at in range(5))
+    path.write_bytes(rows + b"1" * (3 << 20))
+    with pytest.raises(DataError, match="has a line that does not end") as caught:
+        open_any(path, tmp_path, Options(supply_v=3.0))
+    assert "1048576 bytes without an end of line" in caught.value.evidence
+
+
+def test_where_memory_does_not_suffice_the_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**options: Any) -> None:
+        raise MemoryError("Unable to allocate 8.00 TiB")
+
+    command_line = sys.modules[main.__module__]
+    monkeypatch.setattr(command_line, "handle_once", lambda: None)
+    monkeypatch.setattr(command_line, "rig", SimpleNamespace(main=full))
+    with pytest.raises(SystemExit) as caught:
+        main()
+    said = capsys.readouterr().err
+    assert caught.value.code == 3 and "Traceback" not in said
+    assert "not enough memory" in said and "8.00 TiB" in said and "rig check SESSION" in said
