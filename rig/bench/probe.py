@@ -102,12 +102,7 @@ def _findings(
     if contact is not None:
         contact.begin(resolved.toml())
         listeners = (*listeners, contact.line(f"sut.{resolved.sut.kind}"))
-    yield Finding(
-        "bench file",
-        True,
-        f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, "
-        f"{resolved.scenario.kind} of {resolved.task.kind}",
-    )
+    yield _of_file(resolved)
     with SupplyWatchdog() as watchdog, ExitStack() as stack:
         watching = Observers(observers)
         stack.callback(watching.close)
@@ -116,9 +111,8 @@ def _findings(
             resolved, probing=True, stop=stop, listeners=listeners, contact=contact
         )
         emit(Opened("task", resolved.task.kind))
-        yield Finding(
-            "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
-        )
+        said = f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
+        yield Finding("task", True, said)
         monitors: dict[str, EnergyMonitor] = {}
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
@@ -127,20 +121,10 @@ def _findings(
             monitor = monitors[rail] = open_monitor(rail, choice, context)
             stack.callback(close_monitor, rail, monitor, subscribers)
             emit(Opened("monitor", choice.kind, monitor.info, rail))
-            yield Finding(
-                _of("monitor", rail),
-                True,
-                f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second",
-            )
-        watchdog.watch(
-            resolved,
-            [rail for rail, monitor in monitors.items() if not (plays or monitor.info.simulated)],
-        )
-        for rail, monitor in monitors.items():
-            if monitor.info.switches:
-                yield supply_off(_of("supply off", rail), monitor, context)
-        if not plays:
-            yield from _asked_unsupplied(resolved, monitors, context)
+            yield _of_monitor(rail, monitor)
+        real = [rail for rail, one in monitors.items() if not (plays or one.info.simulated)]
+        watchdog.watch(resolved, real)
+        yield from _unsupplied(resolved, monitors, context, plays)
         for rail, monitor in monitors.items():
             monitor.power(True)
             emit(RailState(rail, True))
@@ -150,30 +134,68 @@ def _findings(
                 yield Finding("device", True, "not asked: its line is recorded, and not played")
                 return
             context.world.supply_on = True
-        failed = False
-        if isinstance(kind, Probes):
-            for finding in kind.probe(resolved.sut.settings, context):
-                yield finding
-                if not finding.ok:
-                    failed = True
-            if failed:
-                yield from _unanswered(monitors, context)
-                return
+        if isinstance(kind, Probes) and not (yield from _asked(kind, resolved.sut, context)):
+            yield from _unanswered(monitors, context)
+            return
         emit(Opening("sut", resolved.sut.kind))
-        sut: SystemUnderTest = stack.enter_context(
-            closing(kind.open(resolved.sut.settings, context))
+        with closing(kind.open(resolved.sut.settings, context)) as sut:
+            emit(Opened("sut", resolved.sut.kind, sut.info))
+            yield from _of_device(sut, task, monitors)
+            yield from _pulsed(monitors, sut, watching)
+
+
+def _of_file(resolved: config.Config) -> Finding:
+    return Finding(
+        "bench file",
+        True,
+        f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, "
+        f"{resolved.scenario.kind} of {resolved.task.kind}",
+    )
+
+
+def _unsupplied(
+    resolved: config.Config,
+    monitors: Mapping[str, EnergyMonitor],
+    context: BenchContext,
+    plays: bool,
+) -> Iterator[Finding]:
+    """Yield what there is of each supply while it is off, and whether the device answers."""
+    for rail, monitor in monitors.items():
+        if monitor.info.switches:
+            yield supply_off(_of("supply off", rail), monitor, context)
+    if not plays:
+        yield from _asked_unsupplied(resolved, monitors, context)
+
+
+def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
+    info = monitor.info
+    return Finding(
+        _of("monitor", rail), True, f"{info.name}, {info.sample_hz:g} samples per second"
+    )
+
+
+def _asked(kind: Probes, choice: Choice, context: BenchContext) -> Generator[Finding, None, bool]:
+    """Yield what a backend's own probe finds; return whether all is well."""
+    well = True
+    for finding in kind.probe(choice.settings, context):
+        yield finding
+        well = well and finding.ok
+    return well
+
+
+def _of_device(
+    sut: SystemUnderTest, task: Task, monitors: Mapping[str, EnergyMonitor]
+) -> Iterator[Finding]:
+    """Yield what the device says of itself."""
+    yield Finding("device", True, about(sut.info))
+    yield _workload(sut.info, task)
+    if not monitors and sut.info.clock == EDGE_CLOCK:
+        yield Finding(
+            "clock",
+            False,
+            "the device reports no time, and there is no monitor to see its pulses",
+            _NO_CLOCK,
         )
-        emit(Opened("sut", resolved.sut.kind, sut.info))
-        yield Finding("device", True, about(sut.info))
-        yield _workload(sut.info, task)
-        if not monitors and sut.info.clock == EDGE_CLOCK:
-            yield Finding(
-                "clock",
-                False,
-                "the device reports no time, and there is no monitor to see its pulses",
-                _NO_CLOCK,
-            )
-        yield from _pulsed(monitors, sut, watching)
 
 
 def _pulsed(

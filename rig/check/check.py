@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from rig.bench import simulated
 from rig.bench.config import REDUCED_RATE
-from rig.check import files
+from rig.check import files, report_again
 from rig.check import traces as check_traces
 from rig.check.cut_off import cut_off
 from rig.check.reasons import cannot, cause, to_blame
@@ -27,7 +26,6 @@ from rig.check.written_again import (
     SHOWN,
     difference,
     difference_of,
-    first_difference,
     of_lines,
     of_samples,
 )
@@ -39,7 +37,6 @@ from rig.results import document, results
 from rig.session.turns import interleaved, seed_of
 from rig.store import inventory, session_folder, strict_json
 from rig.store.journal import Journal
-from rig.store.provenance import packages, revision
 from rig.store.segments import counted, segments
 from rig.store.session_folder import (
     BENCH,
@@ -47,7 +44,6 @@ from rig.store.session_folder import (
     COMPLETIONS,
     EVENTS,
     PROVENANCE,
-    REPORT,
     RESULTS,
     SessionFolder,
 )
@@ -154,7 +150,7 @@ class _Session:
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found) and not self.is_report_new:
-            found += self._report()
+            found += report_again.compared(self.folder.path, self.context.provenance)
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
     def _provenance(self) -> Iterator[Finding]:
@@ -348,45 +344,6 @@ class _Session:
             not different,
             different or f"every number recomputed, {BYTES if stored == again else ROUNDED}",
         )
-
-    def _report(self) -> Iterator[Finding]:
-        """Make the report again and compare; what other versions draw otherwise says nothing of the
-        session.
-        """
-        path = self.folder.path / REPORT
-        if not path.exists():
-            return
-        told = self.context.provenance
-        pairs = {
-            "neurorig": (told.neurorig, version("neurorig")),
-            "revision": (told.revision, revision()),
-            "packages": (told.packages, packages()),
-        }
-        if differing := [name for name, (then, now) in pairs.items() if then != now]:
-            other = (
-                f"made by another {' and '.join(differing)}: not made again (rig report "
-                "does, and overwrites it)"
-            )
-            yield Finding(REPORT, True, other)
-            return
-        # Here, because it brings matplotlib: half a second that the other commands need not wait
-        # for.
-        from rig.report.report import rendered
-
-        stored = path.read_text(encoding="utf-8", errors="replace")
-        try:
-            # Each trace was hashed by now.
-            again = rendered(self.folder.path, hashed=True)
-        except Exception as error:
-            yield Finding(REPORT, False, cannot("it", error))
-            return
-        at, one, other = first_difference(stored, again)
-        said = (
-            f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}"
-            if at
-            else f"made again, {BYTES}"
-        )
-        yield Finding(REPORT, not at, said)
 
 
 def _schema(stored: str) -> int:

@@ -102,15 +102,13 @@ def measure(
     problems += faults.short(
         [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
     )
+    each = zip(rails, alignments, strict=True)
+    timebases = {rail.name: one.timebase for rail, one in each if one.timebase is not None}
     counts = Counts(first.marks, first.edges, first.pairs)
     return Outcome(
         _measured(windows, timed),
         first.timebase if rails else None,
-        {
-            rail.name: a.timebase
-            for rail, a in zip(rails, alignments, strict=True)
-            if a.timebase is not None
-        },
+        timebases,
         tuple(problems),
         sum(item.completion.retransmissions for item in own),
         counts,

@@ -104,20 +104,7 @@ class Store:
     def _write(self, event: Event) -> None:
         match event:
             case SessionStarted():
-                write_text(self._folder.path / PROVENANCE, json_text(event.provenance))
-                if event.catalogue:
-                    write_text(self._folder.path / CATALOGUE, catalogue.text(event.catalogue))
-                self._events = _opened(self._folder.path / EVENTS)
-                begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
-                files = {name: sha256(self._folder.path / name) for name in begun}
-                line = {
-                    "schema": journal.SCHEMA,
-                    "event": "session_started",
-                    "trials": event.trials,
-                    "queries": event.queries,
-                }
-                to_disk(self._folder.path)
-                self._line(line | {"files": files})
+                self._begin(event)
             case SessionResumed():
                 line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
                 self._line(line | {"files": self._folder.set_aside()})
@@ -164,6 +151,26 @@ class Store:
                         "files": event.files,
                     }
                 )
+
+    def _begin(self, event: SessionStarted) -> None:
+        """Write what is known before the first trial."""
+        folder = self._folder.path
+        write_text(folder / PROVENANCE, json_text(event.provenance))
+        if event.catalogue:
+            write_text(folder / CATALOGUE, catalogue.text(event.catalogue))
+        self._events = _opened(folder / EVENTS)
+        begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
+        files = {name: sha256(folder / name) for name in begun}
+        to_disk(folder)
+        self._line(
+            {
+                "schema": journal.SCHEMA,
+                "event": "session_started",
+                "trials": event.trials,
+                "queries": event.queries,
+                "files": files,
+            }
+        )
 
     def _open_trial(self, folder: Path) -> None:
         self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")

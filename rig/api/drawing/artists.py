@@ -68,10 +68,8 @@ def _panel(figure: Figure, axes: Axes) -> Panel:
     grid = spec.get_gridspec()
     ratios = np.asarray(grid.get_height_ratios(), dtype=np.float64)
     last_row, first_column = spec.is_last_row(), spec.is_first_col()
-    shares_x, shares_y = (
-        len(group.get_siblings(axes)) > 1
-        for group in (axes.get_shared_x_axes(), axes.get_shared_y_axes())
-    )
+    shares_x = len(axes.get_shared_x_axes().get_siblings(axes)) > 1
+    shares_y = len(axes.get_shared_y_axes().get_siblings(axes)) > 1
     curves: list[Curve] = []
     levels: list[Level] = []
     areas: list[Area] = []

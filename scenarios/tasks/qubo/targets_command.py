@@ -188,10 +188,22 @@ def targets(
         raise ConfigError(
             f"{official} has no part in a local search", path="--official", try_next=how
         )
+    return _search(path, wanted, (search_s, kamis_s, prove_s, solver_seeds), jobs, dask)
+
+
+def _search(
+    path: Path,
+    wanted: Sequence[Workload],
+    times: tuple[float, float, float, tuple[int, ...]],
+    jobs: int | None,
+    dask: str,
+) -> int:
+    """Look for better solutions of workloads, and keep those that are; `times` are those of a
+    search, of KaMIS and of a proof, and the seeds of the solver.
+    """
     old = table.read(path) if path.exists() else Targets(0, {})
     # What the shipped table knows is to be beaten, also where the table is another.
     known = {**table.read().rows, **old.rows}
-    times = (search_s, kamis_s, prove_s, solver_seeds)
     todo = [
         Job(workload, *times, known.get(workload))
         for workload in wanted
