@@ -227,10 +227,7 @@ def set_log(
     if sync_channel is not None:
         if not aux:
             link.do(f"EMUL VMET,(@{sync_channel})", "voltmeter for SYNC")
-        # The keyword is quoted from memory: an instrument that does not know it says so here.
-        link.do(
-            f"SENS:FUNC:VOLT:INP {'AUX' if aux else 'MAIN'},(@{sync_channel})", "input for SYNC"
-        )
+        _set_input(link, sync_channel, aux)
     link.do(f"SENS:ELOG:FUNC:CURR ON,(@{channel})", "data log of current")
     link.do(f"SENS:ELOG:FUNC:VOLT ON,{both}", "data log of voltage")
     _confirm(link, findings, f"SENS:ELOG:FUNC:CURR? (@{channel})", "1", "data log of current")
@@ -258,6 +255,21 @@ def set_log(
     link.do(f"TRIG:ELOG:SOUR {source},{both}", "trigger of the data log")
     _confirm(link, findings, f"TRIG:ELOG:SOUR? {both}", source, "trigger of the data log")
     return told_s[0]
+
+
+def _set_input(link: ScpiLink, sync_channel: int, aux: bool) -> None:
+    # The keyword is quoted from memory: an instrument that does not know it says so here.
+    try:
+        link.do(
+            f"SENS:FUNC:VOLT:INP {'AUX' if aux else 'MAIN'},(@{sync_channel})", "input for SYNC"
+        )
+    except CommandRefused as refused:
+        if aux:
+            refused.try_next = (
+                'sync_input = "main", with SYNC at the terminals of that channel; or sync = '
+                '"trigger"'
+            )
+        raise
 
 
 def _confirm(link: ScpiLink, findings: Findings, query: str, wanted: str, step: str) -> None:

@@ -97,6 +97,12 @@ def test_a_current_range_that_is_not_taken_is_found(opened: Opened) -> None:
     assert told.value.evidence == "0.1 set, SENS:ELOG:CURR:RANG? (@1) gave '1E-5'"
 
 
+def test_an_auxiliary_input_that_is_unknown_has_another_way_named(opened: Opened) -> None:
+    with pytest.raises(CommandRefused, match="input for SYNC") as told:
+        opened({"refuse": "SENS:FUNC:VOLT:INP", "refuse_error": '-113,"Undefined header"'})
+    assert 'sync_input = "main"' in told.value.try_next
+
+
 def test_a_setting_that_cannot_be_read_back_is_noted_and_no_fault(opened: Opened) -> None:
     monitor, _ = opened(
         {"refuse": "TRIG:ELOG:SOUR?", "refuse_error": '-113,"Undefined header"'}, timeout_s=0.2
