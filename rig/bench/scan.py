@@ -131,7 +131,11 @@ def _instruments(
 
 def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
     state = PROBLEM if found.problem else FOUND
-    setting = f"[{MONITOR}.{kind}]\n{found.setting}" if found.setting else f"[{MONITOR}.{kind}]"
+    # A serial number with a quote or an end of a line in it would write keys of its own.
+    plain = found.serial.isprintable() and '"' not in found.serial
+    setting = "\n".join(
+        [f"[{MONITOR}.{kind}]", *([found.setting] if found.setting and plain else [])]
+    )
     return ScanRow(kind, found.name, state, found.serial, setting, found.problem, found.try_next)
 
 

@@ -24,6 +24,7 @@ from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.errors import BenchError, RigError
 from rig.interfaces.context import BenchContext
+from rig.plain_text import one_line
 
 _RELEASED = "released\n"
 #: A killed process's ports are free at once, a USB instrument may need to be found again.
@@ -131,5 +132,5 @@ def main() -> int:
         return 0
     order = typed.from_json(_Order, json.loads(first), "the order")
     problems = switch_off(order.bench, order.rails)
-    sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    sys.stderr.write("".join(f"{one_line(problem)}\n" for problem in problems))
     return 1 if problems else 0

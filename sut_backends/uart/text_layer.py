@@ -64,6 +64,7 @@ class TextLayer:
                 "baud": line.baud,
                 "load_checked": False,
                 "timestamp_mode": "performance" if self._client.tells_time else "energy",
+                **({"echo": self._client.echo} if self._client.echo else {}),
             },
         )
 

@@ -19,6 +19,8 @@ import nir
 import numpy as np
 import pytest
 
+from rig.bench import scan
+from rig.interfaces.monitor import FoundInstrument
 from tests.commands import rig
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 
@@ -243,3 +245,9 @@ def test_of_a_session(session: Path, tmp_path: Path) -> None:
     for words in (("list",), ("sessions",), ("resume", folder), ("compare", session, folder)):
         assert FORGED in shown(*words, cwd=tmp_path), words
     shown("sessions", "--tag", folder, NASTY, cwd=tmp_path)
+
+
+def test_of_a_serial_number_no_key_of_a_bench_file_is_made() -> None:
+    found = FoundInstrument("it", 'A"\nport = "B', 'serial = "A"\nport = "B"')
+    row = scan._instrument("joulescope", found)
+    assert row.setting == "[monitor.joulescope]"

@@ -50,14 +50,17 @@ def answers(sut: UartSut, number: int) -> int:
     return answer(sut.do(Query((number,), limit_s=5.0)).output)
 
 
-@pytest.mark.parametrize("kind", [WrongWayRound, Echoing, EchoingLines, EchoingWords])
+@pytest.mark.parametrize(
+    ("kind", "echo"),
+    [(WrongWayRound, None), (Echoing, "{}%"), (EchoingLines, "{}%"), (EchoingWords, "{}")],
+)
 @pytest.mark.parametrize("build", [QUICK, ENERGY])
 def test_line_ends_the_wrong_way_round_and_echoes_are_read(
-    kind: type[PublicDevice], build: Build, context: BenchContext
+    kind: type[PublicDevice], echo: str | None, build: Build, context: BenchContext
 ) -> None:
     device = kind(build)
     with driven(device, context) as sut:
-        assert sut.info.model == "kws01"
+        assert (sut.info.model, sut.info.details.get("echo")) == ("kws01", echo)
         assert [answers(sut, number) for number in range(3)] == [0, 1, 2]
     assert not device.crashed
 
