@@ -21,6 +21,7 @@ import numpy as np
 from drivers.joulescope.sim.instrument import ABSENT, CLOSED, OPEN, Device, SimulatedInstrument
 from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from drivers.joulescope.sim.topics import Options
+from drivers.joulescope.sim.topics import metadata as metadata_of
 from rig.errors import ConfigError
 
 __all__ = ["JoulescopeSimulatorSettings", "SimulatedDriver", "SimulatedInstrument"]
@@ -261,7 +262,7 @@ class SimulatedDriver:
         values: dict[str, Any] = dict(device.retained)
         if metadata:
             values = {
-                f"{name}$": {"dtype": "u32", "options": options} if options else {"dtype": "u32"}
+                f"{name}$": metadata_of(device.instrument.settings.model, options)
                 for name, (options, _) in device.instrument.topics.items()
             } | {
                 f"{name}$": {"dtype": "u32", "format": "version"}

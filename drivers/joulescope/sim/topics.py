@@ -9,8 +9,13 @@ from typing import Any
 
 Options = list[list[Any]]
 _ON_OFF: Options = [[0, "off"], [1, "on"]]
+_UNITS = {1_000_000: "MHz", 1_000: "kHz", 1: "Hz"}
 _RATES: Options = [
-    [rate] for rate in (2_000_000, 1_000_000, 500_000, 200_000, 100_000, 10_000, 1_000)
+    [first * unit * ten, f"{first * ten} {name}"]
+    for unit, name in _UNITS.items()
+    for ten, firsts in {100: (5, 2, 1), 10: (5, 2, 1), 1: (5, 2, 1)}.items()
+    for first in firsts
+    if first * unit * ten <= 2_000_000
 ]
 #: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others
 #: are assumed.
@@ -66,7 +71,13 @@ JS110: dict[str, tuple[Options, int | None]] = {
         0,
     ),
     "s/v/range/select": ([[0, "15 V"], [1, "5 V"]], 0),
-    "s/extio/voltage": ([[mv] for mv in (0, 1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)], 3300),
+    "s/extio/voltage": (
+        [
+            [0, "0V", "off"],
+            *([mv, f"{mv / 1000:.1f}V"] for mv in (1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)),
+        ],
+        3300,
+    ),
     "s/i/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
     "s/v/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
     "s/i/range/mode": ([[0, "off"], [1, "mean"], [2, "interp", "interpolate"], [3, "nan"]], 2),
@@ -75,3 +86,14 @@ JS110: dict[str, tuple[Options, int | None]] = {
     "s/i/range/win_sz": ([[number] for number in range(32)], 10),
     "s/i/range/post": ([[number] for number in range(9)], 1),
 }
+
+
+def metadata(model: str, options: Options) -> dict[str, Any]:
+    """Return what is told of a setting. A JS110's host driver tells no options of switches and of
+    plain numbers.
+    """
+    if model == "js110" and options is _ON_OFF:
+        return {"dtype": "bool"}
+    if not options or (model == "js110" and all(len(row) == 1 for row in options)):
+        return {"dtype": "u32"}
+    return {"dtype": "u32", "options": options}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What test_js110_usb.py runs in a process with a simulated JS110 on its USB: our driver, or what
+the driver object below it says. Writes JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from drivers.joulescope.driver import Joulescope
+from rig.errors import BenchError
+from rig.interfaces.context import BenchContext
+from rig.trace.trace import Trace
+
+_LIMIT_S = 10.0
+
+
+def record(folder: Path, duration_s: float) -> dict[str, Any]:
+    """Record with our driver; return edges and gaps."""
+    monitor = Joulescope.open(Joulescope.Settings(), BenchContext())
+    try:
+        monitor.power(True)
+        with monitor.record(folder) as recording:
+            end_s = time.monotonic() + duration_s
+            while time.monotonic() < end_s:
+                threading.Event().wait(0.05)
+                recording.check()
+    finally:
+        monitor.close()
+    trace = Trace.open(folder / "trace.jls")
+    start_s = float(trace.falls_s[0]) + 0.002
+    return {
+        "falls_s": trace.falls_s.tolist(),
+        "gaps": [[gap.start, gap.stop, gap.cause] for gap in trace.gaps],
+        "mean_w": trace.mean_w(start_s, start_s + 0.05),
+        "said": json.loads((folder / "recording.json").read_text()),
+    }
+
+
+def refused() -> dict[str, Any]:
+    """Switch the supply on; return the error."""
+    monitor = Joulescope.open(Joulescope.Settings(), BenchContext())
+    try:
+        monitor.power(True)
+    except BenchError as error:
+        return {"cause": error.cause, "evidence": error.evidence}
+    finally:
+        monitor.close()
+    return {}
+
+
+def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
+    """Return what a driver object says of its only instrument, a JS110: form of its values, options
+    of its settings, and its errors.
+    """
+    [path] = driver.device_paths()
+    told: dict[str, Any] = {"path": str(path)}
+    heard: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+
+    def on_value(topic: str, value: Any) -> None:
+        heard.setdefault(topic.removeprefix(f"{path}/"), []).append(value)
+
+    def on_metadata(topic: str, value: Any) -> None:
+        options[topic.removeprefix(f"{path}/").removesuffix("$")] = value.get("options")
+
+    driver.open(path, "restore")
+    driver.subscribe(path, "metadata_rsp_retain", on_metadata)
+    driver.unsubscribe(path, on_metadata)
+    driver.subscribe(path, "pub", on_value)
+    driver.publish(f"{path}/s/stats/scnt", 100_000)
+    for name in ("s/i", "s/v", "s/p", "s/gpi/0", "s/stats"):
+        driver.publish(f"{path}/{name}/ctrl", "on")
+    end_s = time.monotonic() + _LIMIT_S
+    while len(heard.get("s/stats/value", [])) < 3 and time.monotonic() < end_s:
+        pace(0.02)
+    told["on"] = driver.query(f"{path}/s/i/ctrl")
+    for name in ("s/i", "s/v", "s/p", "s/gpi/0", "s/stats"):
+        driver.publish(f"{path}/{name}/ctrl", 0)
+    told["gpi"] = driver.publish_and_wait(
+        f"{path}/s/gpi/+/!req", 0, f"{path}/s/gpi/+/!value", timeout=1.0
+    )
+    told["forms"] = {
+        topic: _form(values[1])
+        for topic, values in heard.items()
+        if topic.startswith("s/") and topic.endswith(("!data", "stats/value"))
+    }
+    told["sizes"] = {
+        topic: len(values[1]["data"]) for topic, values in heard.items() if topic.endswith("!data")
+    }
+    first = heard["s/stats/value"][0]["time"]["samples"]["value"]
+    told["samples"] = first[1] - first[0]
+    told["options"] = options
+    told["kept"] = {name: driver.query(f"{path}/{name}") for name in ("s/i/range/select", "h/fs")}
+    told["errors"] = {
+        what: _error(call)
+        for what, call in {
+            "no option": lambda: driver.publish(f"{path}/s/i/range/select", "7 A"),
+            "no topic": lambda: driver.query(f"{path}/no/such"),
+            "no type": lambda: driver.publish(f"{path}/h/fs", {1: 2}),
+            "no device": lambda: driver.open("u/js110/999999", timeout=0.1),
+        }.items()
+    }
+    driver.close(path)
+    return told
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _form(each) for key, each in value.items()}
+    return str(value.dtype) if hasattr(value, "dtype") else type(value).__name__
+
+
+def _error(call: Any) -> list[str]:
+    try:
+        call()
+    except (RuntimeError, TimeoutError, ValueError) as error:
+        return [type(error).__name__, str(error)]
+    return []
+
+
+def main(what: str, folder: str) -> None:
+    """Do `record`, `refused` or `said`."""
+    if what == "record":
+        told = record(Path(folder), 1.2)
+    elif what == "refused":
+        told = refused()
+    else:
+        from pyjoulescope_driver import Driver
+
+        driver = Driver()
+        told = said(driver)
+        driver.finalize()
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
