@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated JS110 below the maker's C library: preloaded, it answers for usbfs, sysfs and libudev,
-// so that pyjoulescope_driver with its libusb runs as it is.
+// A simulated JS110 below the maker's C library: preloaded, it answers for usbfs, sysfs and
+// libudev, so that pyjoulescope_driver with its libusb runs as it is.
 //
 // JS110_FOLDER: where the device's sysfs files are (serial, speed, busnum, devnum,
 // bConfigurationValue, descriptors) and calibration.bin. JS110_DROP: "FRAME COUNT": so many frames
-// are lost before that one. JS110_STUCK: the current range that it does not get done with. SYNC on GPI 0 is low for 1 ms every 100 ms; samples are 2 MHz, 126 to a
-// frame, and a frame comes no sooner than it was sampled. Requests and frames: js110_api.h and
-// js110_usb.c of joulescope_driver.
+// are lost before that one. JS110_STUCK: the current range that it does not get done with.
+//
+// SYNC on GPI 0 is low for 1 ms every 100 ms; samples are 2 MHz, 126 to a frame, and a frame comes
+// no sooner than it was sampled. Requests and frames: js110_api.h and js110_usb.c of
+// joulescope_driver.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
