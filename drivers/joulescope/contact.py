@@ -29,9 +29,9 @@ Receiver = Callable[[str, Any], None]
 
 def conversation(device: str) -> Conversation:
     """Return how the instrument is talked to."""
-    versions = {}
+    versions: dict[str, str] = {}
     with suppress(PackageNotFoundError):
-        versions["pyjoulescope_driver"] = version("pyjoulescope_driver")
+        versions = {"pyjoulescope_driver": version("pyjoulescope_driver")}
     return Conversation(
         "joulescope",
         "calls of pyjoulescope_driver",
@@ -65,10 +65,13 @@ def content_of(text: bytes) -> dict[str, Any]:
 
 
 def _original(found: dict[str, Any]) -> Any:
-    if "$array" in found:
-        # A copy, as that of the library: it may be written to.
-        return np.frombuffer(base64.b64decode(found["base64"]), found["$array"]).copy()
-    return bytes.fromhex(found["$bytes"]) if "$bytes" in found else found
+    match found:
+        case {"$array": kind, "base64": text}:
+            # A copy, as that of the library: it may be written to.
+            return np.frombuffer(base64.b64decode(text), kind).copy()
+        case {"$bytes": text}:
+            return bytes.fromhex(text)
+    return found
 
 
 class RecordedDriver(logging.Filter):

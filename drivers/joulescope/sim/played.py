@@ -77,12 +77,12 @@ class PlayedDriver:
             answer = self._answers.get(timeout=timeout or _TIMEOUT_S)
         except (OSError, queue.Empty):
             answer = None
-        if answer is None:
-            raise RuntimeError(f"the recording has no answer to {name} {args}")
-        if "raises" in answer:
-            kind, text = answer["raises"]
-            raise _RAISED.get(kind, RuntimeError)(text)
-        return answer["return"]
+        match answer:
+            case {"raises": [kind, text]}:
+                raise _RAISED.get(kind, RuntimeError)(text)
+            case {"return": value}:
+                return value
+        raise RuntimeError(f"the recording has no answer to {name} {args}")
 
     def _hear(self) -> None:
         try:
@@ -95,11 +95,12 @@ class PlayedDriver:
             self._answers.put(None)
 
     def _take(self, said: dict[str, Any]) -> None:
-        if "callback" in said:
-            for receiver in tuple(self._receivers.get(said["of"], ())):
-                receiver(said["callback"], said["value"])
-        elif "log" in said:
-            if self.log_level != "off":
-                logging.getLogger(LOGGER).log(said["level"], "%s", said["log"])
-        else:
-            self._answers.put(said)
+        match said:
+            case {"callback": topic, "of": subscribed, "value": value}:
+                for receiver in tuple(self._receivers.get(subscribed, ())):
+                    receiver(topic, value)
+            case {"log": text, "level": level}:
+                if self.log_level != "off":
+                    logging.getLogger(LOGGER).log(level, "%s", text)
+            case _:
+                self._answers.put(said)
