@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rig.errors import ConfigError, DataError
+from rig import typed
+from rig.errors import ConfigError, DataError, storage_error
 from rig.interfaces.contact import Conversation, Heard
 from rig.model.finding import Finding
 from rig.store import provenance, strict_json
@@ -38,6 +41,8 @@ class ContactWriter:
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         self._began_s = time.monotonic()
+        self._path = path
+        self._failure: OSError | None = None
         try:
             self._file = path.open("x", encoding="utf-8", newline="\n")
         except FileExistsError as error:
@@ -93,8 +98,10 @@ class ContactWriter:
             name: text for name in ("evidence", "try_next") if (text := getattr(error, name, ""))
         }
         self._write(end=said)
-        with self._lock:
+        with self._lock, suppress(OSError):
             self._file.close()
+        if self._failure is not None and error is None:
+            raise storage_error(self._failure, self._path)
 
     def _block(self, part: str, direction: str, block: bytes) -> None:
         said = (
@@ -106,12 +113,17 @@ class ContactWriter:
 
     def _write(self, **content: Any) -> None:
         with self._lock:
-            if self._file.closed:
-                return  # a thread that outlives the probe
+            # Also of a thread that outlives the probe.
+            if self._file.closed or self._failure is not None:
+                return
             content = {"t": round(time.monotonic() - self._began_s, 6)} | content
-            self._file.write(json.dumps(content, allow_nan=False) + "\n")
-            # What is known when the cable is pulled is on the disk.
-            self._file.flush()
+            try:
+                self._file.write(json.dumps(content, allow_nan=False) + "\n")
+                # What is known when the cable is pulled is in the file.
+                self._file.flush()
+            except OSError as error:
+                # Not here: a driver would take a full disk for an instrument that is gone.
+                self._failure = error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -143,14 +155,17 @@ def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
             if number == 1 and content["contact"] != VERSION:
                 raise ValueError(f"form {content['contact']!r}, known is {VERSION}")
             if "opened" in content:
-                opened = content["opened"] | {"varies": tuple(content["opened"]["varies"])}
-                found = Conversation(**opened)
+                found = typed.from_json(Conversation, content["opened"], "opened")
+                for pattern in found.varies:
+                    re.compile(pattern)
                 parts.setdefault(content["part"], Recorded(found, []))
             elif "dir" in content and content["part"] in parts:
                 parts[content["part"]].blocks.append(_block(number, content))
             elif "finding" in content:
-                findings.append(Finding(**content["finding"]))
-        except (KeyError, TypeError, ValueError) as error:
+                findings.append(typed.from_json(Finding, content["finding"], "finding"))
+        except DataError as error:
+            raise _damaged(path, number, f"{error.cause}: {error.evidence}") from error
+        except (AttributeError, KeyError, TypeError, ValueError, re.error) as error:
             raise _damaged(path, number, repr(error)) from error
     return parts, findings
 

@@ -152,7 +152,7 @@ class PlayedInstrument:
                 asked_s = time.monotonic()
                 try:
                     due = list(self._script.answer(command))
-                except LookupError as error:
+                except (LookupError, ValueError) as error:
                     self.unknown = command.decode("latin-1"), str(error.args[0])
                     return
 

@@ -17,7 +17,7 @@ from rig.bench.contact_file import Block, ContactWriter, read
 from rig.bench.contact_player import ContactPlayer, PlayedInstrument
 from rig.bench.contact_script import Script
 from rig.bench.probe import probe
-from rig.errors import BenchError, ConfigError, DataError, RigError
+from rig.errors import BenchError, ConfigError, DataError, RigError, StorageFull
 from rig.interfaces.contact import Conversation
 from rig.model.finding import Finding
 from tests.commands import rig
@@ -48,6 +48,18 @@ simulator = { model = "js110", serials = ["2"] }
 [scenario.single_stream]
 [task.null]
 """
+HEAD = '{"t": 0, "contact": 1}\n'
+OPENED = '"kind": "a", "transport": "", "address": "", "polls": {}, "anew": "", "versions": {}'
+DAMAGED = (
+    "mine\n",
+    "",
+    '{"t": 0, "contact": 2}\n',
+    HEAD + "[1]\n",
+    HEAD + '{"part": "a", "opened": {"kind": 3}}\n',
+    f'{HEAD}{{"part": "a", "opened": {{{OPENED}, "varies": ["("]}}}}\n',
+    f'{HEAD}{{"part": "a", "opened": {{{OPENED}, "varies": []}}}}\n{{"part": "a", "dir": 3}}\n',
+    HEAD + '{"finding": {"name": [], "ok": true, "detail": "", "try_next": ""}}\n',
+)
 N6705, LPM01A = "rail.core.keysight_n6705", "rail.io.st_lpm01a"
 
 
@@ -167,18 +179,23 @@ def test_no_recording_is_replaced_and_no_other_file_played(tmp_path: Path) -> No
     with pytest.raises(ConfigError, match="exists"):
         ContactWriter(path)
     assert path.read_text() == "mine\n"
-    for text in (
-        "mine\n",
-        "",
-        '{"t": 0, "contact": 2}\n',
-        '{"contact": 1}\n{"dir": 3, "part": "a"',
-    ):
+    for text in DAMAGED:
         path.write_text(text)
-        if text.endswith('"a"'):
-            assert read(path) == ({}, [])
-            continue
         with pytest.raises(DataError, match="is no contact file"):
             ContactPlayer(path)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_disk_that_is_full_ends_the_probe_as_that_and_not_as_a_lost_instrument(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "full.contact"
+    with pytest.raises(StorageFull, match=r"the disk of .* is full"), ContactWriter(path) as writer:
+        writer._file.close()
+        writer._file = Path("/dev/full").open("w")  # noqa: SIM115 - closed by the writer
+        heard = writer.tap("monitor.x", Conversation("x", "lines", ""))
+        heard("tx", b"a\n")
+    assert [json.loads(line)["contact"] for line in path.read_text().splitlines()] == [1]
 
 
 def test_the_command_line_tells_what_is_different(
