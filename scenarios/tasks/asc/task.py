@@ -139,6 +139,7 @@ class AscTask:
         self._reader = ClipReader()
         self._answers = _answers(self._model.sha256)
         self._lately: deque[bytes] = deque(maxlen=TOGETHER)
+        self._found = 0
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -210,12 +211,20 @@ class AscTask:
         """Return what a device must answer to a payload, by the integer model."""
         digest = sha256(payload).digest()
         if digest not in self._answers:
-            # A batch asks for the answers to its samples one by one, after all were loaded; and of
-            # few samples, all will be asked for.
-            few = range(len(self)) if len(self) <= TOGETHER else ()
-            self.expect([*self._lately, payload, *map(self.payload, few)])
+            # A batch asks for the answers to its samples one by one, after all were loaded; and
+            # whoever asks for that of a sample will ask for all others, in whatever order.
+            asked = [*self._lately, payload]
+            if payload in self._lately:
+                asked += map(self.payload, self._not_asked())
+            self.expect(asked)
             self._lately.clear()
         return self._answers[digest]
+
+    def _not_asked(self) -> range:
+        """Return the next samples whose answers nobody has found together with others."""
+        first = self._found
+        self._found = min(first + TOGETHER - 1, len(self))
+        return range(first, self._found)
 
     def expect(self, payloads: Sequence[bytes]) -> None:
         """Find the answers to payloads that will be asked for, many together."""

@@ -180,6 +180,30 @@ def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
     assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (tiny.folder.name, 6, 1)
 
 
+@pytest.mark.parametrize("order", ["forwards", "shuffled"])
+def test_samples_asked_for_one_by_one_are_found_together_with_the_next_ones(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    task = opened(cache)
+    monkeypatch.setattr(task, "_answers", {})
+    together: list[int] = []
+
+    def counted(model: AscModel, audio: NDArray[np.int16]) -> NDArray[np.int32]:
+        together.append(len(audio))
+        return outputs(model, audio)
+
+    monkeypatch.setattr("scenarios.tasks.asc.task.outputs", counted)
+    places = np.arange(len(task))
+    if order == "shuffled":
+        np.random.default_rng(1).shuffle(places)
+    answers = {index: task.reference(task.payload(index)) for index in places.tolist()}
+    assert len(together) <= 3 and sum(together) <= len(task)
+    for index in (0, 41, 79):
+        audio = np.frombuffer(task.payload(index), "<i2")[None]
+        alone = outputs(read_model(SHIPPED_MODEL), audio).astype("<i4").tobytes()
+        assert answers[index] == alone
+
+
 def test_a_model_that_cannot_be_read_stops_the_task(tiny: TinySet) -> None:
     (tiny.folder / "broken.nir").write_bytes(b"no")
     with pytest.raises(DataError, match=r"broken\.nir"):
