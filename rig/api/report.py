@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rig.errors import DataError
+from rig.model.trial import Trial
 
 
-def write_report(folder: Path) -> Path:
-    """Write the report of a session; raises DataError where a file of it is damaged."""
+def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> Path:
+    """Write the report of a session; raises DataError where a file of it is damaged.
+
+    `hashed`: the caller knows already that the traces are as they were recorded; `trials`: all of
+    the session's, where they are at hand.
+    """
     # Here, because it brings matplotlib: half a second that others need not wait for.
     from rig.report import report
 
     try:
-        return report.write_report(folder)
+        return report.write_report(folder, hashed, trials)
     except (
         LookupError,
         TypeError,

@@ -150,7 +150,7 @@ class _Session:
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found) and not self.is_report_new:
-            found += report_again.compared(self.folder.path, self.context.provenance)
+            found += report_again.compared(self.folder.path, self.context.provenance, trials)
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
     def _provenance(self) -> Iterator[Finding]:

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from rig.check.reasons import cannot
 from rig.check.written_again import BYTES, first_difference
 from rig.model.finding import Finding
+from rig.model.trial import Trial
 from rig.store.provenance import packages, revision
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import REPORT
 
 
-def compared(folder: Path, told: Provenance) -> Iterator[Finding]:
-    """Yield whether the report is the same when it is made again, whose traces were hashed by now;
-    what other versions draw otherwise says nothing of the session. Nothing where there is none.
+def compared(folder: Path, told: Provenance, trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Yield whether the report is the same when it is made again, of traces that were hashed and
+    `trials` that were reduced by now; what other versions draw otherwise says nothing of the
+    session. Nothing where there is none.
     """
     path = folder / REPORT
     if not path.exists():
@@ -39,7 +41,7 @@ def compared(folder: Path, told: Provenance) -> Iterator[Finding]:
 
     stored = path.read_text(encoding="utf-8", errors="replace")
     try:
-        again = rendered(folder, hashed=True)
+        again = rendered(folder, hashed=True, trials=trials)
     except Exception as error:
         yield Finding(REPORT, False, cannot("it", error))
         return

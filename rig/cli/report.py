@@ -12,14 +12,22 @@ from rig.check.check import check
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
 from rig.cli.terminal import Terminal, escape
+from rig.store.session_folder import REPORT, SessionFolder
 
 
 @click.command()
 @session_argument
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
-    Terminal().print(escape(str(write_report(path))), soft_wrap=True)
-    changed = [finding for finding in check(path, is_report_new=True).findings if not finding.ok]
+    SessionFolder(path).refuse_other()
+    SessionFolder(path).refuse_unfinished()
+    checked = check(path, is_report_new=True)
+    # The report is made anew, whatever has become of the one before.
+    changed = [one for one in checked.findings if not one.ok and one.name != REPORT]
+    # What the check has hashed and reduced is not hashed and reduced again.
+    trials = () if changed else checked.trials
+    page = write_report(path, hashed=not changed, trials=trials)
+    Terminal().print(escape(str(page)), soft_wrap=True)
     if changed:
         Terminal(stderr=True).print(
             f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig "

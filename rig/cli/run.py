@@ -42,6 +42,8 @@ def run_bench(bench: Path, overrides: Sequence[str], trials: int | None, session
 def finish(result: session.SessionResult) -> int:
     """Print the results, write the report, and return the exit code."""
     print_results(_OUT, result.results)
-    _OUT.print(f"report {escape(str(write_report(result.folder)))}", soft_wrap=True)
+    # Its traces were hashed when they were closed, or when the session was resumed.
+    path = write_report(result.folder, hashed=True, trials=result.trials)
+    _OUT.print(f"report {escape(str(path))}", soft_wrap=True)
     _OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE

@@ -22,6 +22,7 @@ from rig.interfaces.scenario import Illustrated
 from rig.model import comparison
 from rig.model.metric import Prominence
 from rig.model.picture import Picture
+from rig.model.trial import Trial
 from rig.network import complexity_text
 from rig.plain_text import visible
 from rig.problems import PROBLEM_CODES
@@ -46,28 +47,25 @@ _NO_CURVE = (
 )
 
 
-def write_report(folder: Path) -> Path:
+def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> Path:
     """Write report.html of a finished session and return its path; raises DataError for a session
-    without results.
+    without results. `hashed` and `trials` as of `rendered`.
     """
-    page = rendered(folder)
+    page = rendered(folder, hashed, trials)
     session_folder.write_text(folder / session_folder.REPORT, page)
     SessionFolder(folder).record_derived(session_folder.REPORT)
     return folder / session_folder.REPORT
 
 
-def rendered(folder: Path, hashed: bool = False) -> str:
+def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> str:
     """Return the content of report.html: of the same session, by the same versions, always the same
-    bytes. `hashed`: the caller knows already that the traces are as they were recorded.
+    bytes. `hashed`: the caller knows already that the traces are as they were recorded; `trials`:
+    all of the session's, where they are at hand.
     """
     session = SessionFolder(folder)
     session.refuse_other()
-    if not (folder / session_folder.RESULTS).exists():
-        raise DataError(
-            f"{folder} has no {session_folder.RESULTS}: its session did not finish",
-            try_next=f"rig check {folder}",
-        )
-    results = read(session)
+    session.refuse_unfinished()
+    results = read(session, trials)
     with matplotlib.style.context(["default", STYLE]):
         pictures = _pictures(session, results)
         special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}

@@ -128,6 +128,14 @@ class SessionFolder:
                 self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}"
             )
 
+    def refuse_unfinished(self) -> None:
+        """Raise DataError where there are no results."""
+        if not (self.path / RESULTS).exists():
+            raise DataError(
+                f"{self.path} has no {RESULTS}: its session did not finish",
+                try_next=f"rig check {self.path}",
+            )
+
     def set_aside(self) -> dict[str, str]:
         """Return the SHA-256 of every file of trials that were cut off and begun again, by its name
         in the session's folder.
