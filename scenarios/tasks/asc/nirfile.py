@@ -9,9 +9,11 @@ it, and w_in makes up for it where r and w_in are honoured.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nir
 import numpy as np
@@ -34,6 +36,39 @@ FORMAT_VERSION = 1
 SPIKE_RULE = "v >= v_threshold; v -= v_threshold for each spike"
 
 
+@dataclass(frozen=True, slots=True)
+class ModelMetadata:
+    """What the graph's metadata say of the model; None: nothing."""
+
+    format: Any = None
+    format_version: Any = None
+    name: Any = None
+    dt_s: Any = None
+    sha256: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMetadata:
+    """What the metadata of a node say of the whole numbers behind it; None: nothing. `scale` is
+    what each was multiplied with, `dash_syn` and `dash_mem` are the decay shifts of neurons.
+    """
+
+    scale: Any = None
+    dash_syn: Any = None
+    dash_mem: Any = None
+    spikes_max: Any = None
+    spike_rule: Any = None
+
+
+_Known = TypeVar("_Known", ModelMetadata, NodeMetadata)
+
+
+def known(kind: type[_Known], metadata: Mapping[str, Any]) -> _Known:
+    """Return what of a file's metadata is known here."""
+    names = {part.name for part in fields(kind)}
+    return kind(**{name: value for name, value in metadata.items() if name in names})
+
+
 def write_model(model: AscModel, path: Path) -> None:
     """Write `model` to `path`."""
     bank = {name: getattr(model.bank, name) for name in ("b0", "a1", "a2", "offset")}
@@ -47,14 +82,8 @@ def write_model(model: AscModel, path: Path) -> None:
         nodes[f"neurons_{number}"] = neuron_node(layer)
     nodes |= {"output": nir.Output(np.array([CLASSES_COUNT]))}
     names = list(nodes)
-    about = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "name": model.name,
-        "dt_s": STEP_S,
-        "sha256": model.sha256,
-    }
-    nir.write(str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=about))
+    about = ModelMetadata(FORMAT, FORMAT_VERSION, model.name, STEP_S, model.sha256)
+    nir.write(str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=asdict(about)))
 
 
 def neuron_node(layer: NetworkLayer) -> Any:
@@ -71,13 +100,9 @@ def neuron_node(layer: NetworkLayer) -> Any:
         v_reset=zero,
         v_threshold=layer.threshold.astype(np.float32),
         w_in=steps_syn * steps_mem / (steps_mem - 1),
-        metadata={
-            "scale": 1.0,
-            "dash_syn": layer.dash_syn,
-            "dash_mem": layer.dash_mem,
-            "spikes_max": layer.spikes_max,
-            "spike_rule": SPIKE_RULE,
-        },
+        metadata=asdict(
+            NodeMetadata(1.0, layer.dash_syn, layer.dash_mem, layer.spikes_max, SPIKE_RULE)
+        ),
     )
 
 
@@ -104,20 +129,19 @@ def has_format(path: Path) -> bool:
         about = nir_file.read(path).metadata
     except DataError:
         return False
-    return isinstance(about, dict) and about.get("format") == FORMAT
+    return isinstance(about, dict) and known(ModelMetadata, about).format == FORMAT
 
 
 def built(graph: Any) -> AscModel:
     """Turn a NIR graph into a model."""
-    about = graph.metadata
-    if about.get("format") != FORMAT or about.get("format_version") != FORMAT_VERSION:
+    about = known(ModelMetadata, graph.metadata)
+    if (about.format, about.format_version) != (FORMAT, FORMAT_VERSION):
         raise DataError(
-            f"not a model of format {FORMAT} {FORMAT_VERSION}", evidence=f"metadata {sorted(about)}"
+            f"not a model of format {FORMAT} {FORMAT_VERSION}",
+            evidence=f"metadata {sorted(graph.metadata)}",
         )
-    if about.get("dt_s") != STEP_S:
-        raise DataError(
-            f"made for a time step of {about.get('dt_s')} s", evidence=f"wanted {STEP_S}"
-        )
+    if about.dt_s != STEP_S:
+        raise DataError(f"made for a time step of {about.dt_s} s", evidence=f"wanted {STEP_S}")
     count = sum(name.startswith("neurons_") for name in graph.nodes)
     order = [
         "input",
@@ -133,9 +157,9 @@ def built(graph: Any) -> AscModel:
             "the nodes are not one chain from input to output", evidence=f"{graph.edges}"
         )
     layers = tuple(layer(graph.nodes, number) for number in range(count))
-    model = AscModel(str(about.get("name")), filter_bank(graph.nodes[order[0]]), layers)
-    if about.get("sha256") != model.sha256:
-        hashes = f"hash {model.sha256}, stored {about.get('sha256')}"
+    model = AscModel(str(about.name), filter_bank(graph.nodes[order[0]]), layers)
+    if about.sha256 != model.sha256:
+        hashes = f"hash {model.sha256}, stored {about.sha256}"
         raise DataError("the numbers are not those the file was written with", evidence=hashes)
     return model
 
@@ -161,18 +185,18 @@ def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
             f"{where}: {type(linear).__name__} and {type(neurons).__name__}",
             evidence="wanted Linear and CubaLIF",
         )
-    about = neurons.metadata
+    about = known(NodeMetadata, neurons.metadata)
     for name in ("tau_syn", "tau_mem", "r", "v_leak", "v_reset", "v_threshold", "w_in"):
         finite(getattr(neurons, name), f"{where} {name}")
-    dash_syn = dashes(neurons.tau_syn, about.get("dash_syn"), f"{where} tau_syn")
-    dash_mem = dashes(neurons.tau_mem, about.get("dash_mem"), f"{where} tau_mem")
+    dash_syn = dashes(neurons.tau_syn, about.dash_syn, f"{where} tau_syn")
+    dash_mem = dashes(neurons.tau_mem, about.dash_mem, f"{where} tau_mem")
     if np.any(neurons.v_leak != 0) or np.any(neurons.v_reset != 0):
         raise DataError(f"{where}: v_leak and v_reset must be 0")
-    spikes_max = about.get("spikes_max", 0)
-    if about.get("spike_rule") != SPIKE_RULE or not spikes_max >= 1:
+    spikes_max = about.spikes_max or 0
+    if about.spike_rule != SPIKE_RULE or not spikes_max >= 1:
         raise DataError(
             f"{where}: no known spike rule or spikes_max in its metadata",
-            evidence=f"{sorted(about)}",
+            evidence=f"{sorted(neurons.metadata)}",
         )
     weight = whole(
         finite(linear.weight, f"{where} weight") / scale(linear, where), np.int8, f"{where} weight"
@@ -187,7 +211,7 @@ def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
 
 def scale(node: Any, where: str) -> float:
     """Return what an integer of a node was multiplied with."""
-    value = node.metadata.get("scale")
+    value = known(NodeMetadata, node.metadata).scale
     if not isinstance(value, float) or not 0 < value < STATE_MAX:
         raise DataError(f"{where}: no scale in its metadata", evidence=f"{value!r}")
     return value
