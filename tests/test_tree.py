@@ -64,7 +64,6 @@ BY_NAME = {
     "rig/api/sessions/tables.py": (1, COLUMNS),
     "rig/api/traces/export.py": (2, COLUMNS),
     "rig/bench/config.py": (1, NAMES),
-    "rig/bench/contact_file.py": (19, NAMES),
     "rig/bench/forms.py": (1, NAMES),
     "rig/firmware/part.py": (2, GIVEN),
     "rig/importers/csv_rows.py": (5, COLUMNS),

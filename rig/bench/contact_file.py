@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import platform
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -31,6 +33,36 @@ from rig.store import provenance, strict_json
 VERSION = 1
 #: What of a block may be shown as text: Latin-1 without most control characters.
 _TEXT = bytes([*range(0x20, 0x7F), *b"\r\n\t\0"])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the file: `t` seconds after the first; of the other fields those of its kind."""
+
+    t: float
+    contact: int | None = typed.optional()
+    created_utc: str | None = typed.optional()
+    neurorig: str | None = typed.optional()
+    revision: str | None = typed.optional()
+    python: str | None = typed.optional()
+    system: str | None = typed.optional()
+    bench: str | None = typed.optional()
+    part: str | None = typed.optional()
+    opened: Conversation | None = typed.optional()
+    dir: str | None = typed.optional()
+    text: str | None = typed.optional()
+    hex: str | None = typed.optional()
+    finding: Finding | None = typed.optional()
+    end: dict[str, str] | None = typed.optional()
+
+    @property
+    def block(self) -> bytes:
+        """Return the bytes that passed; raises ValueError."""
+        if self.text is not None:
+            return self.text.encode("latin-1")
+        if self.hex is None:
+            raise ValueError("neither text nor hex")
+        return bytes.fromhex(self.hex)
 
 
 class ContactWriter:
@@ -53,14 +85,13 @@ class ContactWriter:
             raise ConfigError(
                 f"{path} cannot be written", path="--contact", evidence=str(error)
             ) from error
-        about = provenance.collect("")
         self._write(
             contact=VERSION,
-            created_utc=about["created_utc"],
-            neurorig=about["neurorig"],
-            revision=about["revision"],
-            python=about["python"],
-            system=about["host"]["system"],
+            created_utc=provenance.utc_now(),
+            neurorig=provenance.version_of("neurorig"),
+            revision=provenance.revision(),
+            python=sys.version.split()[0],
+            system=platform.platform(),
         )
 
     def begin(self, bench_toml: str) -> None:
@@ -69,7 +100,7 @@ class ContactWriter:
 
     def tap(self, part: str, conversation: Conversation) -> Heard:
         """Note how an instrument is talked to; return who notes what passes."""
-        self._write(part=part, opened=dataclasses.asdict(conversation))
+        self._write(part=part, opened=conversation)
         return self.line(part)
 
     def line(self, part: str) -> Heard:
@@ -82,7 +113,7 @@ class ContactWriter:
 
     def found(self, finding: Finding) -> None:
         """Note a row of the probe."""
-        self._write(finding=dataclasses.asdict(finding))
+        self._write(finding=finding)
 
     def __enter__(self) -> Self:
         return self
@@ -116,9 +147,9 @@ class ContactWriter:
             # Also of a thread that outlives the probe.
             if self._file.closed or self._failure is not None:
                 return
-            content = {"t": round(time.monotonic() - self._began_s, 6)} | content
+            line = Line(round(time.monotonic() - self._began_s, 6), **content)
             try:
-                self._file.write(json.dumps(content, allow_nan=False) + "\n")
+                self._file.write(json.dumps(typed.to_json(line), allow_nan=False) + "\n")
                 # What is known when the cable is pulled is in the file.
                 self._file.flush()
             except OSError as error:
@@ -152,17 +183,18 @@ def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
     findings: list[Finding] = []
     for number, content in _lines(path):
         try:
-            if number == 1 and content["contact"] != VERSION:
-                raise ValueError(f"form {content['contact']!r}, known is {VERSION}")
-            if "opened" in content:
-                found = typed.from_json(Conversation, content["opened"], "opened")
-                for pattern in found.varies:
+            if number == 1 and content.get("contact") != VERSION:
+                raise ValueError(f"form {content.get('contact')!r}, known is {VERSION}")
+            line = typed.from_json(Line, content, "it")
+            part = line.part or ""
+            if line.opened is not None:
+                for pattern in line.opened.varies:
                     re.compile(pattern)
-                parts.setdefault(content["part"], Recorded(found, []))
-            elif "dir" in content and content["part"] in parts:
-                parts[content["part"]].blocks.append(_block(number, content))
-            elif "finding" in content:
-                findings.append(typed.from_json(Finding, content["finding"], "finding"))
+                parts.setdefault(part, Recorded(line.opened, []))
+            elif line.dir is not None and part in parts:
+                parts[part].blocks.append(Block(line.t, line.dir, line.block, number))
+            elif line.finding is not None:
+                findings.append(line.finding)
         except DataError as error:
             raise _damaged(path, number, f"{error.cause}: {error.evidence}") from error
         except (AttributeError, KeyError, TypeError, ValueError, re.error) as error:
@@ -185,11 +217,6 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise _damaged(path, number, str(error)) from error
     if len(lines) < 2:
         raise _damaged(path, 1, "it is empty")
-
-
-def _block(number: int, content: dict[str, Any]) -> Block:
-    said = content["text"].encode("latin-1") if "text" in content else bytes.fromhex(content["hex"])
-    return Block(float(content["t"]), str(content["dir"]), said, number)
 
 
 def _damaged(path: Path, number: int, evidence: str) -> DataError:
