@@ -107,7 +107,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     targets = results.targets or ()
     counted = complexity.of_facts(provenance)
     monitors = [{"rail": rail} | about for rail, about in provenance.get("monitors", {}).items()]
-    bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
+    bench_toml = session.bench_text()
     return {
         "r": results,
         "p": provenance,

@@ -77,7 +77,8 @@ class Context:
 
     @classmethod
     def of(cls, folder: SessionFolder) -> Context:
-        """Read it."""
+        """Read it; raises DataError where the bench cannot be read."""
+        folder.bench_text()
         resolved = config.load(folder.path / BENCH)
         scenario = plugins.find("scenario", resolved.scenario.kind).open(
             resolved.scenario.settings, BenchContext()

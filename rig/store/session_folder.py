@@ -90,7 +90,22 @@ class SessionFolder:
     def catalogue(self) -> tuple[Entry, ...]:
         """Return the task's samples; none where the task states nothing of them."""
         path = self.path / CATALOGUE
-        return catalogue.parse(path.read_text(encoding="utf-8")) if path.exists() else ()
+        return catalogue.parse(self._text(path)) if path.exists() else ()
+
+    def bench_text(self) -> str:
+        """Return the bench file; DataError where it is missing or no text."""
+        return self._text(self.path / BENCH)
+
+    def _text(self, path: Path) -> str:
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            evidence = getattr(error, "strerror", "") or str(error)
+            raise DataError(
+                f"{path} cannot be read",
+                evidence=evidence,
+                try_next=f"rig check {self.path}; ask whoever made it for another copy",
+            ) from error
 
     def journal(self) -> Journal:
         """Return the lines of events.jsonl and what is wrong with them."""

@@ -288,6 +288,16 @@ def test_a_session_that_did_not_finish_is_refused(copy: Path) -> None:
     assert not (copy / "report.html").exists()
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"\xff")])
+def test_a_session_without_its_bench_is_refused(
+    copy: Path, damage: Callable[[Path], object]
+) -> None:
+    damage(copy / "bench.toml")
+    with pytest.raises(DataError, match=r"bench\.toml cannot be read") as caught:
+        write_report(copy)
+    assert f"rig check {copy}" in caught.value.try_next
+
+
 def test_results_of_another_schema_are_refused(copy: Path) -> None:
     change(copy, results(copy) | {"schema": "neurorig-results-99"})
     with pytest.raises(DataError, match="neurorig-results-3"):
