@@ -131,11 +131,12 @@ class SerialPort:
 
     def write(self, block: bytes) -> None:
         """Send `block`; raise DeadlineError when the line takes nothing."""
+        # Before the answer, which another thread may read before this one goes on.
+        self._wire("tx", block)
         try:
             self._port.write(block)
         except _IN_USE as error:
             raise self._failed("write", error) from error
-        self._wire("tx", block)
 
     def set_baud(self, baud: int) -> None:
         """Change the line rate once everything written has left."""

@@ -154,3 +154,18 @@ def test_a_closed_port_is_a_lost_device(pty: tuple[int, str]) -> None:
     for use in (lambda: port.read(0.0), lambda: port.write(b"x"), lambda: port.set_baud(9600)):
         with pytest.raises(DeviceLost):
             use()
+
+
+def test_what_is_sent_is_heard_before_it_can_be_answered() -> None:
+    heard: list[tuple[str, bytes]] = []
+
+    def wire(direction: str, block: bytes) -> None:
+        heard.append((direction, block))
+        if direction == "tx":
+            assert port.read(0.0) == b""  # of what comes back nothing is there yet
+
+    port = SerialPort.open("loop://", 9600, wire)
+    port.write(b"a")
+    assert port.read(1.0) == b"a"
+    port.close()
+    assert heard == [("tx", b"a"), ("rx", b"a")]
