@@ -79,6 +79,16 @@ def _levels_of_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _disk_is_not_waited_for() -> Iterator[None]:
+    """Let no test wait until its files have reached the disk: a session asks for that at each step.
+    tests/rig/store/test_power_cut.py looks at when it does.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
     """Run the virtual bench with the null task and some overrides; sessions lie in tmp_path."""

@@ -21,6 +21,8 @@ from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.unwired import one_sided
 from tests.conftest import ROOT, VIRTUAL_NULL
 
+pytestmark = pytest.mark.computes
+
 BENCHES = ROOT / "benches"
 #: Pulses and periods that each of the instruments sees.
 SLOW = ["sut.virtual.sync_hold_us=800", "sut.virtual.sync_period_us=20_030"]

@@ -22,6 +22,8 @@ from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range, load
 from rig.uncertainty.window_effects import beyond, energy_u_j, of_energy, ranges_a
 
+pytestmark = pytest.mark.computes
+
 Run = Callable[..., SessionResult]
 HZ = 10_000
 PLAIN = Accuracy((Range(10.0, 0.0, 0.0),), (Range(15.0, 0.0, 0.0),), 0.0, "test")

@@ -18,6 +18,8 @@ from scenarios.tasks.asc.dataset import CLASSES, open_dataset
 from scenarios.tasks.asc.generate import GeneratedRecording, ensure, recordings
 from scenarios.tasks.asc.sounds import RATE_HZ, SAMPLES_PER_FILE
 
+pytestmark = pytest.mark.computes
+
 LISTS = tuple(f"evaluation_setup/fold1_{name}.csv" for name in ("train", "evaluate", "test"))
 # On 3600 held-out slices it is at most 46 % (docs/ASC.md); in-sample, on few slices, it is more.
 # Chance is 25 %.
