@@ -160,13 +160,17 @@ class JoulescopeAcquisition:
             self._statistics = StatisticsSource(self._first_id + start_tick, self._per)
             self._streams[topic] = _Stream(self._per, self._per, statistics_samples, start_tick, {})
         elif topic in _ANALOG:
-            size = 65_394 if self._js110 else 50_000
+            size = 65_394 if self._js110 else 50_022
             header = {"field_id": _ANALOG[topic], "index": 0}
             self._streams[topic] = _Stream(self._per, self._per, size, start_tick, header)
         else:
             start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
             self._streams[topic] = _Stream(
-                8, 1, 12_500, start_tick, {"field_id": 5, "index": int(topic.rpartition("/")[2])}
+                8,
+                1,
+                12_500 if self._js110 else 12_600,
+                start_tick,
+                {"field_id": 5, "index": int(topic.rpartition("/")[2])},
             )
 
     def stop(self, topic: str) -> None:

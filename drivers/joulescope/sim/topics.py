@@ -28,7 +28,7 @@ JS220: dict[str, tuple[Options, int | None]] = {
     **{f"{name}/ctrl": (_ON_OFF, 0) for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")},
     "s/stats/scnt": (_ANY, 100_000),
     "h/fs": (_RATES, None),
-    "h/fp": ([[rate] for rate in (10_000, 1_000, 100, 50, 20, 10, 5, 2, 1)], None),
+    "h/fp": ([row for row in _RATES if row[0] <= 10_000], None),
     "h/filter": ([[0, "wideband"], [1, "sinc1"]], None),
     "s/dwn2/mode": ([[0, "wideband"], [1, "sinc1"]], 0),
     "s/gpi/+/dwnN/mode": ([[0, "off"], [1, "toggle"], [2, "first"], [3, "majority"]], 0),

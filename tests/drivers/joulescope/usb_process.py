@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_js110_usb.py runs in a process with a simulated JS110 on its USB: our driver, or what
+"""What test_usb.py runs in a process with a simulated instrument on its USB: our driver, or what
 the driver object below it says. Writes JSON.
 """
 
@@ -42,23 +42,13 @@ def record(folder: Path, duration_s: float) -> dict[str, Any]:
     }
 
 
-def refused() -> dict[str, Any]:
-    """Switch the supply on; return the error."""
-    monitor = Joulescope.open(Joulescope.Settings(), BenchContext())
-    try:
-        monitor.power(True)
-    except BenchError as error:
-        return {"cause": error.cause, "evidence": error.evidence}
-    finally:
-        monitor.close()
-    return {}
-
-
 def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
-    """Return what a driver object says of its only instrument, a JS110: form of its values, options
-    of its settings, and its errors.
+    """Return what a driver object says of its only instrument: form of its values, options of its
+    settings, and its errors.
     """
     [path] = driver.device_paths()
+    js110 = "/js110/" in path
+    streams = ("s/i", "s/v", "s/p", "s/gpi/0", *(("s/stats",) if js110 else ()))
     told: dict[str, Any] = {"path": str(path)}
     heard: dict[str, Any] = {}
     options: dict[str, Any] = {}
@@ -74,29 +64,27 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
     driver.unsubscribe(path, on_metadata)
     driver.subscribe(path, "pub", on_value)
     driver.publish(f"{path}/s/stats/scnt", 100_000)
-    for name in ("s/i", "s/v", "s/p", "s/gpi/0", "s/stats"):
+    for name in streams:
         driver.publish(f"{path}/{name}/ctrl", "on")
+    values = [f"{name}/{'value' if name == 's/stats' else '!data'}" for name in streams]
     end_s = time.monotonic() + _LIMIT_S
-    while len(heard.get("s/stats/value", [])) < 3 and time.monotonic() < end_s:
+    while min(len(heard.get(each, [])) for each in values) < 3 and time.monotonic() < end_s:
         pace(0.02)
     told["on"] = driver.query(f"{path}/s/i/ctrl")
-    for name in ("s/i", "s/v", "s/p", "s/gpi/0", "s/stats"):
+    for name in streams:
         driver.publish(f"{path}/{name}/ctrl", 0)
     told["gpi"] = driver.publish_and_wait(
         f"{path}/s/gpi/+/!req", 0, f"{path}/s/gpi/+/!value", timeout=1.0
     )
-    told["forms"] = {
-        topic: _form(values[1])
-        for topic, values in heard.items()
-        if topic.startswith("s/") and topic.endswith(("!data", "stats/value"))
+    told["forms"] = {each: _form(heard[each][1]) for each in values}
+    told["sizes"] = {each: len(heard[each][1].get("data", [])) for each in values}
+    told["steps"] = {
+        each: heard[each][2]["sample_id"] - heard[each][1]["sample_id"] for each in values[:4]
     }
-    told["sizes"] = {
-        topic: len(values[1]["data"]) for topic, values in heard.items() if topic.endswith("!data")
-    }
-    first = heard["s/stats/value"][0]["time"]["samples"]["value"]
-    told["samples"] = first[1] - first[0]
     told["options"] = options
-    told["kept"] = {name: driver.query(f"{path}/{name}") for name in ("s/i/range/select", "h/fs")}
+    told["kept"] = {
+        name: driver.query(f"{path}/{name}") for name in ("s/i/range/select", "s/v/range/select")
+    }
     told["errors"] = {
         what: _error(call)
         for what, call in {
@@ -125,11 +113,12 @@ def _error(call: Any) -> list[str]:
 
 
 def main(what: str, folder: str) -> None:
-    """Do `record`, `refused` or `said`."""
+    """Do `record` or `said`; write an error of ours too."""
     if what == "record":
-        told = record(Path(folder), 1.2)
-    elif what == "refused":
-        told = refused()
+        try:
+            told = record(Path(folder), 1.2)
+        except BenchError as error:
+            told = {"cause": error.cause, "evidence": error.evidence}
     else:
         from pyjoulescope_driver import Driver
 
