@@ -13,7 +13,7 @@ import socket
 import threading
 from contextlib import suppress
 
-from drivers.keysight_n6705.sim import scpi
+from drivers.keysight_n6705.sim import acts, scpi
 from drivers.keysight_n6705.sim.acts import Act, only, told, up_to
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
@@ -182,19 +182,14 @@ class Simulator:
         self._world.supply_on = channel is not None and channel.live
 
     def _table(self) -> dict[str, Act]:
-        log = self._log
         faults = self._faults
         every = list(self._channels.values())
-
-        def limits(words: list[str], channels: list[Channel]) -> bytes:
-            return scpi.numbers([channel.limit_a for channel in channels])
-
         table: dict[str, Act] = {
             "*IDN?": lambda words, channels: (faults.idn or _IDN).encode(),
             "*RST": self._reset,
             "*CLS": lambda words, channels: self._errors.clear(),
             "*OPC?": lambda words, channels: b"1",
-            "*TRG": lambda words, channels: log.trigger(
+            "*TRG": lambda words, channels: self._log.trigger(
                 [channel for channel in every if channel.source == "BUS"]
             ),
             "SYST:ERR?": self._error,
@@ -203,6 +198,22 @@ class Simulator:
                 channel.model for channel in channels
             ).encode(),
             "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
+            **self._of_outputs(),
+            **self._of_log(),
+            **Meter(self._settings, self._world).queries(),
+        }
+        for pin in range(1, 8):
+            table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)
+            table[f"DIG:PIN{pin}:POL"] = self._pin_polarity(pin)
+        return table
+
+    def _of_outputs(self) -> dict[str, Act]:
+        """Return the commands of supplies and their protection."""
+
+        def limits(words: list[str], channels: list[Channel]) -> bytes:
+            return scpi.numbers([channel.limit_a for channel in channels])
+
+        return {
             "OUTP": self._output,
             "OUTP?": lambda words, channels: scpi.flags([channel.on for channel in channels]),
             "OUTP:PROT:CLE": self._clear_protection,
@@ -212,35 +223,41 @@ class Simulator:
             "STAT:QUES:COND?": lambda words, channels: ",".join(
                 str(channel.condition) for channel in channels
             ).encode(),
-            "EMUL": self._emulation,
-            "FUNC": self._priority,
+            "EMUL": acts.emulate,
+            "FUNC": acts.set_priority,
             "FUNC?": told("priority"),
             "VOLT": self._volt,
             "VOLT?": lambda words, channels: scpi.numbers([channel.volt for channel in channels]),
-            "VOLT:RANG": self._volt_range,
-            "CURR": self._limit,
+            "VOLT:RANG": acts.set_voltage_range,
+            "CURR": acts.set_limit,
             "CURR?": limits,
-            "CURR:LIM": self._limit,
+            "CURR:LIM": acts.set_limit,
             "CURR:LIM?": limits,
+        }
+
+    def _of_log(self) -> dict[str, Act]:
+        """Return the commands of the data log and its trigger."""
+        log = self._log
+        table: dict[str, Act] = {
             "FORM": self._format,
             "FORM:BORD": self._order,
             "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
             "SENS:SWE:TINT:RES": only("RES20", "RES40"),
-            "SENS:FUNC:VOLT:INP": self._input,
-            "SENS:ELOG:CURR:RANG": self._range,
+            "SENS:FUNC:VOLT:INP": acts.set_input,
+            "SENS:ELOG:CURR:RANG": acts.set_range,
             "SENS:ELOG:CURR:RANG?": lambda words, channels: scpi.numbers(
                 [min(channel.range_a, 3.06) for channel in channels]
             ),
-            "SENS:ELOG:CURR:RANG:AUTO": self._auto,
+            "SENS:ELOG:CURR:RANG:AUTO": acts.set_seamless,
             "SENS:ELOG:CURR:RANG:AUTO?": lambda words, channels: scpi.flags(
                 [channel.range_a == math.inf for channel in channels]
             ),
             "SENS:ELOG:VOLT:RANG": up_to(20.4),
-            "SENS:ELOG:PER": self._period,
+            "SENS:ELOG:PER": acts.set_period,
             "SENS:ELOG:PER?": lambda words, channels: scpi.numbers(
                 [log.told_period_s(channel, self._real) for channel in channels]
             ),
-            "TRIG:ELOG:SOUR": self._source,
+            "TRIG:ELOG:SOUR": acts.set_source,
             "TRIG:ELOG:SOUR?": told("source"),
             "TRIG:ELOG": lambda words, channels: log.trigger(channels),
             "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
@@ -250,10 +267,6 @@ class Simulator:
         for name in ("CURR", "VOLT", "CURR:MINM", "VOLT:MINM"):
             table[f"SENS:ELOG:FUNC:{name}"] = self._function(name)
             table[f"SENS:ELOG:FUNC:{name}?"] = self._function_told(name)
-        table |= Meter(self._settings, self._world).queries()
-        for pin in range(1, 8):
-            table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)
-            table[f"DIG:PIN{pin}:POL"] = self._pin_polarity(pin)
         return table
 
     def _reset(self, words: list[str], channels: list[Channel]) -> None:
@@ -282,40 +295,10 @@ class Simulator:
             channel.clear_protection()
         self._supply()
 
-    def _emulation(self, words: list[str], channels: list[Channel]) -> None:
-        wanted = scpi.choice(
-            words,
-            "PS4Q",
-            "PS2Q",
-            "PS1Q",
-            "BATTery",
-            "CHARger",
-            "CCLoad",
-            "CVLoad",
-            "VMETer",
-            "AMETer",
-        )
-        for channel in channels:
-            if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
-                raise scpi.ScpiError(scpi.UNSUPPORTED)
-            channel.emulation = wanted
-
-    def _priority(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.priority = scpi.choice(words, "VOLTage", "CURRent")
-
     def _volt(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:
             channel.wanted_v = scpi.number(words, 0.0, channel.ranges_v[-1])
             channel.set_ns = self._world.now_ns()
-
-    def _volt_range(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.wanted_range_v = scpi.number(words, 0.0, channel.ranges_v[-1])
-
-    def _limit(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.limit_a = scpi.number(words, 0.0, 3.06)
 
     def _format(self, words: list[str], channels: list[Channel]) -> None:
         self._real = scpi.choice(words, "ASCii", "REAL") == "REAL"
@@ -324,13 +307,6 @@ class Simulator:
         self._swapped = (
             scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
         )
-
-    def _input(self, words: list[str], channels: list[Channel]) -> None:
-        wanted = scpi.choice(words, "MAIN", "AUXiliary")
-        for channel in channels:
-            if channel.model not in ("N6781A", "N6785A"):
-                raise scpi.ScpiError(scpi.UNSUPPORTED)
-            channel.input = wanted
 
     def _function(self, name: str) -> Act:
         def act(words: list[str], channels: list[Channel]) -> None:
@@ -355,29 +331,6 @@ class Simulator:
         return lambda words, channels: self._log.set_polarity(
             pin, scpi.choice(words, "POSitive", "NEGative")
         )
-
-    def _range(self, words: list[str], channels: list[Channel]) -> None:
-        wanted_a = scpi.number(words, 0.0, 3.06)
-        for channel in channels:
-            channel.range_a = min(
-                limit_a for limit_a in (10e-6, 1e-3, 0.1, 3.06) if limit_a >= wanted_a
-            )
-
-    def _auto(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.range_a = math.inf if scpi.boolean(words) else 3.06
-
-    def _period(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.period_s = scpi.number(words, 102.4e-6, 60.0)
-
-    def _source(self, words: list[str], channels: list[Channel]) -> None:
-        if not words:
-            raise scpi.ScpiError(scpi.MISSING)
-        wanted = words[0].upper()
-        pin = wanted.startswith("PIN") and wanted[3:] in tuple("1234567")
-        for channel in channels:
-            channel.source = wanted if pin else scpi.choice(words, "BUS", "EXTernal", "IMMediate")
 
     def _fetch(self, words: list[str], channels: list[Channel]) -> bytes:
         if len(channels) != 1:
