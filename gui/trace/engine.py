@@ -157,8 +157,9 @@ def _subject(
     reduced_s = reduced_s.reshape(-1, 2) / trace.sample_hz
     if len(reduced_s):
         total_s = float(np.diff(reduced_s, axis=1).sum())
-        share = f"{len(reduced_s)} stretches between windows, {quantity(total_s, 's')} in all"
-        notes = (*notes, f"{share}, keep means in place of samples")
+        many = "stretch" if len(reduced_s) == 1 else "stretches"
+        share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
+        notes = (*notes, f"{share}: means in place of samples")
     labels, problems = _around(session, trial)
     bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
     return Subject(

@@ -83,6 +83,9 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
             if rail.sampling
             else "only the instrument knows its rate"
         )
+        if rail.spared_hz:
+            left_b = rail.byte_hz - rail.spared_hz
+            rate += f", {bytes_text(left_b)} while a sample is loaded (means)"
         yield f"  {name}{rate}"
     free = "" if found.free_b is None else f"; {bytes_text(found.free_b)} are free"
     needed = bytes_text(found.known_b)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rig.bench import plugins
-from rig.bench.config import Config
+from rig.bench.config import REDUCED_RATE, Config
 from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Paced, Sampled
@@ -25,9 +25,10 @@ from rig.interfaces.scenario import Interleavable, Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration, Pace
-from rig.model.steps import Step
+from rig.model.steps import Load, Step
 from rig.session import earlier, planning
 from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
+from rig.trace.reduced import MARGIN_S, MEAN_HZ, may_be_thinned
 from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text
 
@@ -48,12 +49,13 @@ _SESSION_B = 400_000
 @dataclass(frozen=True, slots=True)
 class Rail:
     """What one rail will write: its sampling, None where only the instrument knows it, and bytes in
-    each second.
+    each second; `spared_hz` of them are not written while a sample is loaded.
     """
 
     name: str
     sampling: Sampling | None
     byte_hz: float
+    spared_hz: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +133,12 @@ class Estimate:
         """Return the bytes of what is known: an estimate where every step's time is, else the
         least.
         """
-        return self._bytes(self.session_known_s)
+        return self._bytes(self.session_known_s, self._loading(lambda each: each.known_s))
 
     @property
     def most_b(self) -> int:
         """Return the bytes where every step takes as long as it may."""
-        return self._bytes(self.session.most_s)
+        return self._bytes(self.session.most_s, self._loading(lambda each: each.most_s))
 
     @property
     def room(self) -> bool:
@@ -148,8 +150,18 @@ class Estimate:
         """Return whether the disk has room even where every step takes as long as it may."""
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
-    def _bytes(self, session_s: float) -> int:
+    def _loading(self, seconds: Callable[[Duration], float]) -> float:
+        """Return the seconds of all loads that are not near a mark."""
+        return sum(
+            self._times(row, bool(self.interleaved))
+            * max(seconds(row.total) - 2 * MARGIN_S * row.count, 0.0)
+            for row in self.rows
+            if row.kind == Load.kind
+        )
+
+    def _bytes(self, session_s: float, loading_s: float) -> int:
         traces_b = sum(rail.byte_hz for rail in self.rails) * session_s
+        traces_b -= sum(rail.spared_hz for rail in self.rails) * loading_s
         return round(traces_b + self.trials * self.files_b) + _SESSION_B
 
 
@@ -243,7 +255,10 @@ def _estimate(
         scenario=scenario.name,
         trials=trials,
         rows=earlier.expected(planned.rows, before, pace.overhead_s),
-        rails=tuple(Rail(name, each, _byte_hz(each)) for name, each in sampled.items()),
+        rails=tuple(
+            Rail(name, each, _byte_hz(each), _spared_hz(each, resolved))
+            for name, each in sampled.items()
+        ),
         virtual=pace.virtual,
         files_b=files_b,
         free_b=free_bytes(root),
@@ -269,6 +284,14 @@ def _byte_hz(sampling: Sampling | None) -> float:
         "voltage": sampling.sample_hz * _FLOAT_B,
     }.get(sampling.sync, 0.0)
     return _INDEX * (2 * _FLOAT_B * sampling.sample_hz + line_b)
+
+
+def _spared_hz(sampling: Sampling | None, resolved: Config) -> float:
+    """Return the bytes a second that a rail's trace spares while a sample is loaded."""
+    thinned = resolved.bench.between_windows == REDUCED_RATE
+    if not thinned or sampling is None or not may_be_thinned(sampling.sync, sampling.sample_hz):
+        return 0.0
+    return _INDEX * (2 * _FLOAT_B * sampling.sample_hz - 3 * _FLOAT_B * MEAN_HZ)
 
 
 def _sampling(kind: object, settings: object) -> Sampling | None:

@@ -16,7 +16,7 @@ from rig import typed
 from rig.trace.edges import LevelEdges
 from rig.trace.jls_file import RECORDED_SAMPLES
 from rig.trace.jls_signals import define_means, define_signal, thinned
-from rig.trace.reduced import CURRENT_MEAN, LEAST_HZ, POWER_MEAN, VOLTAGE_MEAN
+from rig.trace.reduced import CURRENT_MEAN, POWER_MEAN, VOLTAGE_MEAN, may_be_thinned
 from rig.trace.thinning import Thinner, offered
 from rig.trace.trace import CURRENT, VOLTAGE
 from rig.trace.write_room import translated
@@ -39,7 +39,7 @@ class AnalogStore:
         self._time_of: TimeOf = round
         self._missing = 0
         self._thinner: Thinner | None = None
-        times = offered(folder) if sync_kind == "digital" and sample_hz >= LEAST_HZ else None
+        times = offered(folder) if may_be_thinned(sync_kind, sample_hz) else None
         if times is not None:
             self._thinner = Thinner(folder, sample_hz, times, self._put, self._put_means)
             self._edges = LevelEdges(edge_hz)

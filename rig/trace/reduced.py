@@ -40,6 +40,11 @@ _UNWRITTEN = 4096
 Floats = NDArray[np.float32]
 
 
+def may_be_thinned(sync_kind: str, sample_hz: float) -> bool:
+    """Return whether a trace of such a SYNC line and rate is thinned where that is wanted."""
+    return sync_kind == "digital" and sample_hz >= LEAST_HZ
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Samples start <= k < stop are kept as means alone: a line of reduced.jsonl."""

@@ -118,7 +118,9 @@ class TraceSamples:
         return _between(self._trace.rises_s, start, stop)
 
     def energy(self, start: float = 0.0, stop: float = math.inf) -> float:
-        """Return the energy between two times, in joules, the end samples by their fraction."""
+        """Return the energy between two times, in joules, the end samples by their fraction; where
+        spans are `reduced`, of means of current times means of voltage.
+        """
         return self._trace.energy_j(max(start, 0.0), min(stop, self.duration_s))
 
     def _places(self, start: float, stop: float, rate_hz: float) -> tuple[int, int]:

@@ -24,6 +24,10 @@ from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, range
 
 _BLOCK = 1 << 17
 _UNKNOWN = "no accuracy is stated for this trace, so no uncertainty is known"
+_MEANS = (
+    "a part of it keeps means in place of samples: least, most and deviations are theirs, and "
+    "energy and charge are not stated"
+)
 
 Stopped = Callable[[], bool]
 
@@ -127,6 +131,8 @@ def statistics(
         None,
         ends.at_edges,
     )
+    if trace.reduced_between(start_s, stop_s) is not None:
+        return replace(found, remark=_MEANS)
     known = replace(trace, gaps=tuple(gaps))
     if known.lost_between(start_s, stop_s) is None:
         remark = (

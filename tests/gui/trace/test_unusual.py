@@ -13,6 +13,7 @@ import numpy as np
 import pyjls
 import pytest
 
+from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -65,6 +66,46 @@ def test_a_gap_is_listed_and_a_click_zooms_to_it(
         for dy in range(8)
     }
     assert QColor(screen.stack.theme.bad).rgb() in inside
+
+
+def test_stretches_of_means_are_dotted_and_said(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    from PySide6.QtGui import QColor
+
+    times = QuietTimes()
+    times.add(Quiet(2, 0.002))
+    current = np.full(60_000, 0.01, np.float32)
+    levels = np.ones(60_000, bool)
+    for mark in (5000, 5200, 55_000, 55_200):
+        levels[mark : mark + 5] = False
+    with (
+        thinned(tmp_path, times),
+        TraceWriter(
+            tmp_path, sample_hz=_HZ, edge_hz=_HZ, source="test", serial="0", about={}
+        ) as writer,
+    ):
+        writer.analog(current, 300 * current)
+        writer.sync(levels)
+    window.shell.open_trace(tmp_path / "trace.jls")
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
+    [note] = screen.state.subject.notes
+    assert note.startswith("1 stretch between windows") and "means" in note
+    assert "keeps means" in screen.statistics.view.remark
+    assert screen.statistics.view.energy_j is None
+    image = screen.stack.grab().toImage()
+    lane = screen.stack.lanes.signals["voltage"]
+
+    def colours(at_s: float) -> set[int]:
+        return {
+            image.pixel(int(screen.stack.x_of(at_s)) + dx, int(lane.top()) + 12 + dy)
+            for dx in range(16)
+            for dy in range(16)
+        }
+
+    dots = QColor(screen.stack.theme.muted).rgb()
+    assert dots in colours(0.3) and dots not in colours(0.02)
 
 
 def test_thousands_of_windows_are_few_things_to_paint(screen: TraceScreen) -> None:

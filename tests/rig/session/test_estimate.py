@@ -49,6 +49,11 @@ QUICK = {
     "virtual-offline": ("task.asc.samples=10", "scenario.offline.min_duration_s=2.0"),
     "virtual-tiny": ("scenario.tiny.window_s=10.0",),
     "virtual-real-time": ("scenario.real_time.duration_s=20.0",),
+    "virtual-null": (
+        "task.null.samples=15",
+        "sut.virtual.load_s=0.2",
+        "bench.between_windows=reduced",
+    ),
 }
 
 
