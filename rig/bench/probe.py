@@ -131,7 +131,7 @@ def _findings(
         kind = plugins.find("sut", resolved.sut.kind)
         if plays:
             if not (isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)):
-                yield Finding("device", True, "not asked: its line is recorded, and not played")
+                yield from _played(monitors)
                 return
             context.world.supply_on = True
         if isinstance(kind, Probes) and not (yield from _asked(kind, resolved.sut, context)):
@@ -283,6 +283,25 @@ def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) ->
         {rail: read_supply(monitor, context) for rail, monitor in real.items()},
         {rail: monitor.info for rail, monitor in real.items()},
     )
+
+
+def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
+    """Yield what instruments that are played recorded of a device that is not."""
+    yield Finding("device", True, "not asked: its line is recorded, and not played")
+    readings: dict[str, Reading | None] = {}
+    for rail, monitor in monitors.items():
+        if monitor.info.sync == "start":
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            # However short it is, all comes that was recorded.
+            with monitor.record(Path(scratch)):
+                pass
+            trace = Trace.open(Path(scratch) / TRACE)
+            readings[rail] = Reading.of(trace, monitor.info.accuracy)
+            edges = f"{len(trace.falls_s)} edges at the monitor, and no marks to compare them with"
+        yield Finding(_of("SYNC wire", rail), True, edges)
+    infos = {rail: monitor.info for rail, monitor in monitors.items() if rail in readings}
+    yield from supply.on("supply on", readings, infos)
 
 
 def _kinds(monitors: Mapping[str, Choice]) -> str:

@@ -11,16 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from drivers.joulescope.sim.played import PlayedDriver
 from rig.bench.contact_file import Block, ContactWriter, read
 from rig.bench.contact_player import ContactPlayer, PlayedInstrument
 from rig.bench.contact_script import Script
 from rig.bench.probe import probe
+from rig.cli.probe import probe as rig_probe
 from rig.errors import BenchError, ConfigError, DataError, RigError, StorageFull
 from rig.interfaces.contact import Conversation
 from rig.model.finding import Finding
-from tests.commands import rig
 
 #: Both kinds at once; a pulse that the N6705 sees, and none at a multiple of the LPM01A's samples.
 BENCH = """
@@ -100,6 +101,25 @@ def test_a_recording_that_is_played_back_finds_the_same(
     assert {part: said.conversation.kind for part, said in parts.items()} == {
         N6705: "keysight_n6705",
         LPM01A: "st_lpm01a",
+    }
+
+
+def test_of_a_real_device_there_is_what_the_instruments_saw(
+    recorded: tuple[Path, list[Finding]], tmp_path: Path
+) -> None:
+    bench = tmp_path / "real.toml"
+    bench.write_text(
+        BENCH.replace("sut.virtual]", 'sut.uart]\nport = "/dev/not-here"').replace(
+            "sync_hold_us = 800\nsync_period_us = 21_300\n", ""
+        )
+    )
+    path, rows = recorded
+    found = {row.name: row.detail for row in probe(bench, contact=ContactPlayer(path))}
+    assert found["device"] == "not asked: its line is recorded, and not played"
+    assert found["SYNC wire of core"].startswith("8 edges")
+    assert found["SYNC wire of io"].startswith("8 edges")
+    assert {name: detail for name, detail in found.items() if "supply" in name} == {
+        row.name: row.detail for row in rows if "supply" in row.name
     }
 
 
@@ -203,7 +223,7 @@ def test_the_command_line_tells_what_is_different(
 ) -> None:
     path = changed("Technologies,N6705C,", "Technologies,N6705B,")
     path.write_text(path.read_text().replace("Keysight N6705C", "Keysight N6705A"))
-    said = rig("probe", bench, "--replay", path).stdout
+    said = CliRunner().invoke(rig_probe, [str(bench), "--replay", str(path)]).output
     assert "monitor of core: Keysight N6705B" in said
     assert "recorded: ok, Keysight N6705A" in said
     assert said.count("recorded:") == 1
