@@ -7,7 +7,8 @@ from sut_backends.shim.text_answers import NAME_BEGINS
 
 #: With a `{}` for the command: a terminal's echo, with and without the `%`, on the line of the
 #: answer or on one of its own; and the line of the public firmware for streaming wake words.
-_FORMS = ("Received command: {}", "{}%", "{}")
+_FORMS = ("Received command: {}", "{}%")
+_BARE = "{}"
 
 
 def form_of(lines: list[str]) -> str:
@@ -17,6 +18,9 @@ def form_of(lines: list[str]) -> str:
     at = max(number for number, line in enumerate(lines) if NAME_BEGINS in line)
     on_its_line = lines[at].partition(NAME_BEGINS)[0]
     said = on_its_line or (lines[at - 1] if at else "")
+    if said == "name":
+        return _BARE
+    # What an earlier host left may stand before these.
     return next((form for form in _FORMS if said.endswith(form.format("name"))), "")
 
 

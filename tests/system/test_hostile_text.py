@@ -105,12 +105,11 @@ class Refusing(Nasty):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("kind", [Nasty, Refusing])
-def test_of_a_device(kind: type[PublicDevice], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "command"), [(Nasty, "probe"), (Refusing, "run")])
+def test_of_a_device(kind: type[PublicDevice], command: str, tmp_path: Path) -> None:
     with kind(Build(sample_b=16, infer_s=0.0)) as device:
         path = bench(tmp_path / "b.toml", sut="uart", settings=f"port = {quoted(device.port)}")
-        assert "gnp" in shown("probe", path, cwd=tmp_path)
-        assert "gnp" in shown("run", path, cwd=tmp_path)
+        assert "gnp" in shown(command, path, cwd=tmp_path)
 
 
 @contextmanager
@@ -168,20 +167,19 @@ def test_of_a_network(tmp_path: Path) -> None:
     shown("model", "quantize", path, "--inputs", inputs, "--dt", "1e-3", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
-def test_of_a_trace(form: list[str], tmp_path: Path) -> None:
+def test_of_a_trace(tmp_path: Path) -> None:
     path = tmp_path / f"{NASTY.replace('/', '|')}.csv"
-    head = '"' + NASTY.replace("\n", " ") + '"'
     rows = "".join(f"{number},1,2,0\n" for number in range(20))
-    path.write_text(f"t (s),I (A),U (V),{head}\n{rows}", encoding="utf-8")
-    shown("measure", path, *form, cwd=tmp_path)
-    assert FORGED in shown("measure", path, "--current", "none", *form, cwd=tmp_path)
+    path.write_text(f't (s),I (A),U (V),"{NASTY}"\n{rows}', encoding="utf-8")
+    shown("measure", path, cwd=tmp_path)
+    head = NASTY.replace("\n", " ")
+    path.write_text(f't (s),I (A),U (V),"{head}"\n{rows}', encoding="utf-8")
+    for form in ([], ["--csv"], ["--json"]):
+        shown("measure", path, *form, cwd=tmp_path)
+    assert FORGED in shown("measure", path, "--current", "none", cwd=tmp_path)
     broken = path.with_suffix(".jls")
     broken.write_bytes(b"jlsfmt\r\n \n \x1a  \xb2\x1c" + bytes(200))
-    assert FORGED in shown("measure", broken, *form, cwd=tmp_path)
-    two = '"' + NASTY + '"'
-    path.write_text(f"t (s),I (A),U (V),{two}\n{rows}", encoding="utf-8")
-    shown("measure", path, *form, cwd=tmp_path)
+    assert FORGED in shown("measure", broken, cwd=tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -230,9 +228,9 @@ def of_a_stranger(session: Path, folder: Path, *files: str) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_of_a_file_of_a_session(file: str, session: Path, tmp_path: Path) -> None:
-    folder = of_a_stranger(session, tmp_path, file)
+@pytest.mark.parametrize("files", [FILES[:1], FILES[1:3], FILES[3:4], FILES[4:]])
+def test_of_files_of_a_session(files: tuple[str, ...], session: Path, tmp_path: Path) -> None:
+    folder = of_a_stranger(session, tmp_path, *files)
     assert FORGED in shown("check", folder, cwd=tmp_path)
     shown("report", folder, cwd=tmp_path)
     page = folder / "report.html"

@@ -313,6 +313,13 @@ def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers
                 assert numbers(spoilt, other) in (right, None)
 
 
+def test_a_line_that_happens_to_end_in_name_is_no_echo() -> None:
+    client, _ = client_of(
+        lambda command: lines("my name", "m-name-dut-[x]") if command == "name" else lines()
+    )
+    assert (client.attention(1.0), client.echo) == ("x", "")
+
+
 def test_a_digit_that_changed_on_its_way_to_an_echoing_device_is_found() -> None:
     dut = Loader()
 
