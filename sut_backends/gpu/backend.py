@@ -21,6 +21,7 @@ from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origins
 from rig.model.pace import Pace
+from sut_backends.gpu.runner import TorchSettings
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at, interpreter_of
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
@@ -105,12 +106,11 @@ class GpuSut(WorkerSut):
             _RUNNER,
             f"torch on {settings.device}",
             Origins(),
-            {
-                "device": settings.device,
-                "dtype": settings.dtype,
-                "arithmetic": settings.arithmetic,
-                "threads": settings.threads,
-            },
+            dataclasses.asdict(
+                TorchSettings(
+                    settings.device, settings.dtype, settings.arithmetic, settings.threads
+                )
+            ),
         )
         return open_network_sut(
             runner,

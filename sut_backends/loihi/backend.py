@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,8 @@ from rig.model.pace import Pace
 from rig.settings.declare import Count
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.loihi import hardware, stock_plan
+from sut_backends.loihi.probes import SenseSettings
+from sut_backends.loihi.runner import LavaSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.inside import plain_network
 from sut_backends.workers.network_report import Report, reported, write_checked
@@ -118,8 +120,8 @@ class LoihiSut(WorkerSut):
             interpreter=interpreter_of("loihi", settings.interpreter, BenchContext()),
             start_s=settings.start_s,
         )
-        job = {"host": settings.host, "sense_steps": settings.sense_steps}
-        return reported(SENSORS, place, model, dt_s, job, inputs)
+        job = SenseSettings(settings.host, settings.sense_steps)
+        return reported(SENSORS, place, model, dt_s, asdict(job), inputs)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -139,11 +141,7 @@ class LoihiSut(WorkerSut):
             module="sut_backends.loihi.runner",
             name=f"{where}, {settings.rule} rule",
             origins=cls.origins(settings),
-            settings={
-                "rule": settings.rule,
-                "hardware": settings.hardware,
-                "host": settings.host,
-            },
+            settings=asdict(LavaSettings(settings.rule, settings.hardware, settings.host)),
         )
         return open_network_sut(
             runner,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
 from rig.model.pace import Pace
 from rig.settings.declare import Count
+from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_report import Report, reported
@@ -126,9 +127,8 @@ def _place(settings: SpinnakerSut.Settings) -> Place:
 
 
 def _job(settings: SpinnakerSut.Settings) -> dict[str, Any]:
-    return {
-        "machine": settings.machine,
-        "generation": settings.generation,
-        "input_spikes_max": settings.input_spikes_max,
-        "tick_s": settings.tick_s,
-    }
+    return asdict(
+        SpinnakerSettings(
+            settings.machine, settings.generation, settings.input_spikes_max, settings.tick_s
+        )
+    )

@@ -27,7 +27,9 @@ from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import Interpreter, SlotCount, StartLimit
 from sut_backends.workers.sut import WorkerSut
+from sut_backends.xylo.board_runner import BoardSettings
 from sut_backends.xylo.limits import CHIPS, require_mappable
+from sut_backends.xylo.runner import ChipSettings
 
 _ATTACHED = "attached"
 _NONE = "none"
@@ -114,8 +116,8 @@ class XyloSut(WorkerSut):
             interpreter_of("xylo", settings.interpreter, BenchContext()), start_s=settings.start_s
         )
         require_mappable(graph.network(graph.read(model)), settings.chip, dt_s)
-        wanted = {"chip": settings.chip, "quantizer": settings.quantizer}
-        return mapped("sut_backends.xylo.runner", place, model, dt_s, wanted)
+        wanted = ChipSettings(settings.chip, settings.quantizer)
+        return mapped("sut_backends.xylo.runner", place, model, dt_s, asdict(wanted))
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -132,15 +134,17 @@ class XyloSut(WorkerSut):
                 "simulated": f"simulated {chip.title} board",
             }[settings.board],
             origins=cls.origins(settings),
-            settings={
-                "chip": settings.chip,
-                "board": settings.board,
-                "board_number": settings.board_number,
-                "quantizer": settings.quantizer,
-                "power_hz": settings.power_hz,
-                "power_events": events if has_board else "",
-                "simulator": asdict(settings.simulator),
-            },
+            settings=asdict(ChipSettings(settings.chip, settings.quantizer))
+            | asdict(
+                BoardSettings(
+                    board=settings.board,
+                    chip=settings.chip,
+                    board_number=settings.board_number,
+                    simulator=asdict(settings.simulator),
+                    power_hz=settings.power_hz,
+                    power_events=events if has_board else "",
+                )
+            ),
             refuse=functools.partial(
                 require_mappable,
                 chip=settings.chip,
