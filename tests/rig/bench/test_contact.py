@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from rig.cli.probe import probe as rig_probe
 from rig.errors import BenchError, ConfigError, DataError, RigError, StorageFull
 from rig.interfaces.contact import Conversation
 from rig.model.finding import Finding
+from tests.sut_backends.uart.test_wiring import Board
 
 #: Both kinds at once; a pulse that the N6705 sees, and none at a multiple of the LPM01A's samples.
 BENCH = """
@@ -191,6 +193,28 @@ def test_a_probe_that_fails_half_way_has_written_down_what_was_said(
     # Played back, it fails in the same way; the simulator that was told to is not asked.
     with pytest.raises(BenchError, match="refuses 'freq 5k'"):
         list(probe(bench, contact=ContactPlayer(path)))
+
+
+def test_what_passes_the_uart_of_a_device_is_written_down_too(tmp_path: Path) -> None:
+    board = Board(tx=True, rx=True)
+    board.power_on()
+    bench, path = tmp_path / "uart.toml", tmp_path / "uart.contact"
+    bench.write_text(
+        f'[bench]\nname = "uart"\n[sut.uart]\nport = "{board.port}"\ntimeout_s = 0.3\n'
+        "layer = 'text'\n[monitor.none]\n[scenario.single_stream]\n[task.null]\n"
+    )
+    rows = probe(bench, contact=ContactWriter(path))
+    try:
+        # The board knows its name and no more.
+        with suppress(RigError):
+            list(rows)
+    finally:
+        board.close()
+    said = [line for line in map(json.loads, path.read_text().splitlines()) if "dir" in line]
+    assert {line["part"] for line in said} == {"sut.uart"}
+    assert "name%" in "".join(line["text"] for line in said if line["dir"] == "tx")
+    assert "m-name" in "".join(line["text"] for line in said if line["dir"] == "rx")
+    assert read(path)[0] == {}
 
 
 def test_no_recording_is_replaced_and_no_other_file_played(tmp_path: Path) -> None:
