@@ -6,8 +6,9 @@ samples, and headings of two rows. Pure.
 from __future__ import annotations
 
 import csv
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rig.importers import dated
@@ -21,9 +22,12 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"sampl(e|ing) (rate|frequency)\b", re.IGNORECASE)
-_VALUE = re.compile(r"([+-]?\d[\d.]*(?:[eE][+-]?\d+)?)\s*([a-zA-Zµ]*)")
+_VALUE = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([a-zA-Zµ/]*)", re.ASCII)
+#: A unit beside the name, where the number has none.
+_UNIT = re.compile(r"[(\[]\s*([a-zA-Zµ/]+)\s*[)\]]", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_HERTZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "sa/s": 1.0}
+_HERTZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6}
+_HERTZ |= {"sa/s": 1.0, "ksa/s": 1e3, "msa/s": 1e6, "s/s": 1.0, "ks/s": 1e3, "ms/s": 1e6}
 #: Units as instruments write them out, in a row of their own.
 _WORDS = {
     "second": "s",
@@ -89,15 +93,27 @@ def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
             is_rate = bool(_RATE.search(cell))
             if not is_rate and not _INTERVAL.search(cell):
                 continue
+            units = _HERTZ if is_rate else _SECONDS
             below = _cells(lines[at + 1], delimiter) if at + 1 < len(lines) else []
-            for told in (*cells[number + 1 : number + 2], *below[number : number + 1]):
-                value = _VALUE.fullmatch(told.strip())
-                factor = (_HERTZ if is_rate else _SECONDS).get(value[2].lower()) if value else None
-                if value is None or factor is None or not float(value[1]):
-                    continue
-                size = float(value[1]) * factor
-                return (1 / size if is_rate else size), cell.strip().lstrip("# ")
+            behind = cells[number + 1 : number + 3]
+            if len(behind) == 2 and behind[1].lower() in units:
+                behind[0] += behind[1]
+            for told in (*behind[:1], *below[number : number + 1]):
+                size = _size(told, cell, delimiter, units)
+                if size:
+                    return (1 / size if is_rate else size), cell.strip().lstrip("# ")
     return 0.0, ""
+
+
+def _size(told: str, name: str, delimiter: str, units: Mapping[str, float]) -> float:
+    """Return a number in a unit of its own, or in that of its name; 0 where it is none of them."""
+    value = _VALUE.fullmatch(told.strip().replace(",", "," if delimiter == "," else "."))
+    if value is None:
+        return 0.0
+    beside = _UNIT.search(name)
+    unit = value[2] or (beside[1] if beside else "")
+    size = float(value[1]) * units.get(unit.lower(), 0.0)
+    return size if math.isfinite(size) else 0.0
 
 
 def are_units(cells: Sequence[str]) -> bool:

@@ -58,7 +58,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             layout = _laid_out(path, form, numbers, stamps, heading, options)
         except UnevenError as error:
             if error.try_next.startswith("--rate"):
-                notes.append(f"if each row is one sample: {error.try_next}")
+                rate = error.try_next.partition(",")[0]
+                notes.append(f"if each row is one sample: {rate}")
             return _stamped(path, folder, numbers, stamps, heading, options, notes)
         about = _evenly(path, folder, numbers, layout, heading, options, notes)
     finally:

@@ -38,7 +38,7 @@ def rows_in(path: Path) -> list[list[str]]:
     try:
         if path.stat().st_size > _LARGEST_B:
             raise DataError(f"{path.name} is too large for a file of time stamps", try_next=HINT)
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise storage_error(error, path) from error
     except UnicodeDecodeError as error:

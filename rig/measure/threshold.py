@@ -18,8 +18,9 @@ _MOST = 1 << 20
 
 
 def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
-    """Return a window for each stretch of samples above a current, whole within the trace; what is
-    lost is not above. DataError where there is none.
+    """Return a window for each stretch of samples above a current, whole within the trace;
+    DataError where there is none. Samples that were lost beside one above belong to its stretch,
+    which then has no energy: where it began or ended, or whether it was two, is not known.
 
     A stretch that the trace begins or ends with is left out: where it began, or ended, is not
     known.
@@ -46,15 +47,21 @@ def _crossings(trace: Trace, threshold_a: float) -> list[int]:
     """
     edges: list[int] = []
     above = False
+    last_known = -1
     with reading(trace.path) as reader:
         for first in range(0, trace.length, _BLOCK):
             count = min(_BLOCK, trace.length - first)
             current, _ = trace.samples(reader, first, count)
-            # No number is not above.
-            over = np.greater(current, threshold_a)
-            changes = np.flatnonzero(np.diff(over, prepend=above))
-            edges += (changes + first).tolist()
+            known = np.flatnonzero(np.isfinite(current))
+            if not len(known):
+                continue
+            over = np.greater(current[known], threshold_a)
+            behind = np.concatenate([[last_known], known[:-1] + first]) + 1
+            # A stretch begins behind the last sample that was not above it, and ends at the next.
+            borders = np.where(over, behind, known + first)
+            edges += borders[np.flatnonzero(np.diff(over, prepend=above))].tolist()
             above = bool(over[-1])
+            last_known = int(known[-1]) + first
             if len(edges) > _MOST:
                 raise DataError(
                     f"the current crosses {threshold_a:g} A more than {_MOST} times",

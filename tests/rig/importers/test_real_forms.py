@@ -114,6 +114,31 @@ def test_the_interval_of_a_preamble_is_the_rate(tmp_path: Path, form: str) -> No
         opened(tmp_path, PREAMBLES[form], rate_hz=70.0)
 
 
+INTERVALS = {
+    "Sample interval (us),100": 1e4,
+    "Sampling interval [ms],10": 100.0,
+    "Sample interval,100,us": 1e4,
+    "Sample interval (us),0.1 ms": 1e4,
+    "Sampling rate [kS/s],2": 2000.0,
+    "Sample interval;0,0001": 1e4,
+}
+
+
+@pytest.mark.parametrize("line", INTERVALS)
+def test_the_unit_of_an_interval_may_stand_beside_its_name(tmp_path: Path, line: str) -> None:
+    rows = "".join(f"{k},{watts(k)}\n" for k in range(ROWS))
+    text = "No,P (W)\n" + rows
+    found = opened(tmp_path, f"{line}\n" + (text.replace(",", ";") if ";" in line else text))
+    check(found, INTERVALS[line])
+
+
+@pytest.mark.parametrize("value", ["12.03.2024", "1e400", "-0.1", "3 furlong"])
+def test_what_is_no_interval_is_not_taken_for_one(tmp_path: Path, value: str) -> None:
+    rows = "".join(f"{k},{watts(k)}\n" for k in range(ROWS))
+    with pytest.raises(DataError, match="no column of times"):
+        opened(tmp_path, f"Sample interval,{value}\nNo,P (W)\n{rows}")
+
+
 def test_a_heading_of_two_rows_has_names_and_units(tmp_path: Path) -> None:
     rows = "".join(f"{k * STEP_S:.2f},{watts(k) / 2},2.0\n" for k in range(ROWS))
     check(opened(tmp_path, "x-axis,1,2\nsecond,Ampere,Volt\n" + rows))

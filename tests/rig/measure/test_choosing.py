@@ -45,20 +45,43 @@ def test_above_a_threshold_each_burst_is_a_window(table: Path) -> None:
         energies(table, "--threshold", "1", "--whole")
 
 
+@pytest.mark.parametrize("lost", [(310, 320), (298, 302), (349, 352), (280, 370)])
+def test_a_burst_that_touches_lost_samples_is_one_window_without_energy(
+    table: Path, lost: tuple[int, int]
+) -> None:
+    """Not two, nor a shorter one, which would be a mean per inference that nobody measured."""
+    heading, *rows = table.read_text().splitlines(keepends=True)
+    table.write_text(heading + "".join(rows[: lost[0]] + rows[lost[1] :]))
+    whole_is_lost = lost[0] < BURSTS[1][0] and lost[1] > BURSTS[1][1]
+    between = [] if whole_is_lost else [None]
+    assert energies(table, "--threshold", "0.005") == [DUE[0], *between, DUE[2]]
+
+
+def test_at_the_border_of_two_blocks_stretches_are_what_they_are_within_one(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(rows[:311] + rows[331:]))
+    whole = content(table, "--supply-v", "3", "--threshold", "0.005")["windows"]
+    monkeypatch.setattr("rig.measure.threshold._BLOCK", 5)
+    assert content(table, "--supply-v", "3", "--threshold", "0.005")["windows"] == whole
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "[0.1, 0.15, 0.3, 0.35, 0.5, 0.55]",
         '{"stamps": [0.1, 0.15, 0.3, 0.35, 0.5, 0.55]}',
         "0.1\n0.15  # end of the first\n\n0.3\n0.35\n0.5\n5.5e-1\n",
+        "\ufeff0.1\r\n0.15\r\n0.3\r\n0.35\r\n0.5\r\n0.55\r\n",
     ],
-    ids=["JSON", "JSON in an object", "text"],
+    ids=["JSON", "JSON in an object", "text", "text of Windows"],
 )
 def test_of_single_stamps_each_begins_a_window_and_odd_ones_are_the_bursts(
     table: Path, tmp_path: Path, text: str
 ) -> None:
     stamps = tmp_path / "stamps"
-    stamps.write_text(text)
+    stamps.write_text(text, encoding="utf-8")
     assert len(energies(table, "--times", stamps)) == 5
     assert energies(table, "--times", stamps, "--windows", "odd") == DUE
     assert energies(table, "--times", stamps, "--windows", "1,3-5") == [
