@@ -6,11 +6,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import matplotlib
 from markupsafe import Markup
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from numpy import float64
 from numpy.typing import NDArray
@@ -68,6 +71,7 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     for shown in figure.findobj(Text):
         shown.set_text(visible(shown.get_text()))
     text = io.StringIO()
+    figure.draw = partial(_lay_out_or_draw, figure)  # type: ignore[method-assign]
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
         figure.savefig(
             text,
@@ -88,3 +92,14 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")
     return Markup(visible(svg))
+
+
+def _lay_out_or_draw(figure: Figure, renderer: RendererBase) -> None:
+    """Draw a figure, or place its parts as long as none has: matplotlib draws all of it for that,
+    and throws the drawing away.
+    """
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.execute(figure)
+    else:
+        Figure.draw(figure, renderer)
