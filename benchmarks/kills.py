@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kill `rig run` and `rig resume` at random moments, resume and check: how often anything is lost.
 
-Run it: `.venv/bin/python benchmarks/kills.py [--kills N] [--minutes M] [--jobs J] [--seed S]`. It
-needs the POSIX firmware (`make firmware`) and fork(), so Linux or macOS. Sessions of two trials of
-null queries, in turn on the virtual device and on the firmware as a process of this computer, with
-the virtual monitor: all energies are simulated. SIGKILL comes at a moment that is drawn evenly from
-the session's first event to the end of an undisturbed one; one resume in three is killed as well,
-as often as it is drawn. Then `rig resume` goes on to the end, and `rig check` recomputes it. Each
-command is a fork of a process that has imported the rig: a kill in the second of imports would show
-nothing, and would cost one.
+Run it: `.venv/bin/python benchmarks/kills.py [--kills N] [--minutes M] [--jobs J] [--seed S]
+[--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so Linux or macOS. Sessions
+of two trials of null queries, in turn on the virtual device and on the firmware as a process of
+this computer, with the virtual monitor: all energies are simulated. SIGKILL comes at a moment that
+is drawn evenly from the session's first event to the end of an undisturbed one; one resume in three
+is killed as well, as often as it is drawn. Then `rig resume` goes on to the end, and `rig check`
+recomputes it. Each command is a fork of a process that has imported the rig: a kill in the second
+of imports would show nothing, and would cost one.
 
 Lost is what does not hold of a session: resume ends, and its trials are valid; each query is
 measured once in each trial; each whole line that a killed process left of what a device answered is
@@ -46,7 +46,11 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCHES = ("virtual-null", "posix-null")
 TRIALS = 2
 QUERIES = 20
-SETTINGS = (f"task.null.samples={QUERIES}", "scenario.single_stream.idle_s=0.1")
+SETTINGS = [f"task.null.samples={QUERIES}", "scenario.single_stream.idle_s=0.1"]
+#: With --reduced: traces keep means while samples are loaded, and the virtual device takes its time
+#: for that.
+REDUCED = "bench.between_windows=reduced"
+SLOW_LOADS = {"virtual-null": ("sut.virtual.load_s=0.1",)}
 #: No command of a session this small takes longer, also on a machine with other work.
 LIMIT_S = 180
 POLL_S = 0.002
@@ -110,7 +114,8 @@ def killed(pid: int, after_s: float) -> bool:
 def begun(root: Path, bench: str, log: Path) -> tuple[int, Path]:
     """Start a session, and wait for its first event; return the process and the folder."""
     arguments = ["run", str(ROOT / "benches" / f"{bench}.toml"), "--sessions", str(root)]
-    for setting in (*SETTINGS, f"bench.trials={TRIALS}"):
+    slow = SLOW_LOADS.get(bench, ()) if REDUCED in SETTINGS else ()
+    for setting in (*SETTINGS, *slow, f"bench.trials={TRIALS}"):
         arguments += ["--set", setting]
     pid = started(arguments, log)
     deadline_s = time.monotonic() + LIMIT_S
@@ -253,7 +258,10 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="no session begins after that")
     parser.add_argument("--jobs", type=int, default=2, help="sessions at a time")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--reduced", action="store_true", help="traces keep means while loading")
     asked = parser.parse_args()
+    if asked.reduced:
+        SETTINGS.append(REDUCED)
     start_s = time.monotonic()
     for name in IMPORTED:
         importlib.import_module(name)
