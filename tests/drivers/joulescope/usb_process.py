@@ -33,11 +33,12 @@ def record(folder: Path, duration_s: float) -> dict[str, Any]:
     finally:
         monitor.close()
     trace = Trace.open(folder / "trace.jls")
-    start_s = float(trace.falls_s[0]) + 0.002
+    windows_s = [(fall_s + 0.002, fall_s + 0.052) for fall_s in trace.falls_s.tolist()]
+    whole_s = next(window for window in windows_s if trace.gap_between(*window) is None)
     return {
         "falls_s": trace.falls_s.tolist(),
         "gaps": [[gap.start, gap.stop, gap.cause] for gap in trace.gaps],
-        "mean_w": trace.mean_w(start_s, start_s + 0.05),
+        "mean_w": trace.mean_w(*whole_s),
         "said": json.loads((folder / "recording.json").read_text()),
     }
 

@@ -95,6 +95,8 @@ def test_messages_of_others_get_the_answers_that_they_read(
                 assert float(answer) == pytest.approx(wanted, rel=1e-6, abs=1e-4), message
             else:
                 assert re.fullmatch(wanted, answer), (message, answer)
+        connection.sendall(b"*OPC?\n")
+        assert lines.readline() == b"1\n"
         assert not world.supply_on
 
 
