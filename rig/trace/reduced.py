@@ -147,9 +147,12 @@ def read(path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int]
 
     Of a process that was killed, lines may stand there whose samples are not in the file.
     """
-    lines = []
-    if path.exists():
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    if not path.exists():
+        raise DataError(
+            f"{path.name} is missing beside a trace: which samples that lacks is not known",
+            try_next="the two together, as they were in one folder",
+        )
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     try:
         told = [typed.from_json(Span, json.loads(line), str(path)) for line in lines]
         pairs = [(span.start, span.stop) for span in told]

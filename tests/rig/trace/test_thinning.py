@@ -315,3 +315,12 @@ def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:  # typ
     path.write_text("".join(json.dumps(line) + "\n" for line in forged(lines)))
     with pytest.raises(DataError, match=fault):
         of_trace(tmp_path / "trace.jls")
+
+
+def test_a_thinned_trace_without_its_spans_is_refused(tmp_path: Path) -> None:
+    """One that was cut off as well, which does not say how many samples were recorded."""
+    marks = marks_of([3000, 9000])
+    record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
+    (tmp_path / "reduced.jsonl").unlink()
+    with pytest.raises(DataError, match=r"reduced\.jsonl is missing"):
+        Trace.open(tmp_path / "trace.jls")
