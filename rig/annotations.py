@@ -25,6 +25,7 @@ import pyjls
 
 from rig.errors import DataError, storage_error
 from rig.importers.markers import Marked, jls_state, markers_in, time_stamps
+from rig.trace.reduced import MEANS
 from rig.trace.trace import Trace, reading, user_data
 
 #: User data of an annotation file of ours.
@@ -199,6 +200,9 @@ def own(trace: Trace, marked: Marked) -> Annotations:
             at_s = clock.seconds(at)
         else:
             row = signals[signal]
+            reduced = trace.layout.reduced
+            if reduced is not None and signal in MEANS:
+                at = int(reduced.recorded(np.array([at]))[0])
             before_s = (int(base.sample_id_offset) + marked.first) / base.sample_rate
             at_s = ((int(row.sample_id_offset) + at) / row.sample_rate - before_s) * file_s
         if at_s is not None:
@@ -216,7 +220,7 @@ class _Clock:
         self._stamps = np.zeros((0, 2), dtype=np.int64)
         if marked is not None:
             with reading(marked.path) as reader:
-                self._stamps = time_stamps(reader, marked.signal)
+                self._stamps = time_stamps(reader, marked.signal, trace.layout.reduced)
 
     @property
     def dated(self) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.trace.marker import Marker
+from rig.trace.reduced import MEANS, Reduced
 from rig.trace.trace import Trace, reading
 
 #: JLS time stamps count this many a second.
@@ -71,7 +72,9 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
     with reading(marked.path) as reader:
         signals = {signal.signal_id: signal for signal in reader.signals.values()}
         own = signals[marked.signal]
-        dated = len(time_stamps(reader, marked.signal)) > 0
+        reduced = trace.layout.reduced
+        stamps = time_stamps(reader, marked.signal, reduced)
+        dated = len(stamps) > 0
         # Where a rate was given in the place of the file's, it is all signals' rates that were
         # wrong by the same factor.
         file_s = own.sample_rate / trace.sample_hz
@@ -79,8 +82,12 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
             for signal, at, name, kind in markers_in(file, file == marked.path):
                 if signal is not None:
                     row = signals[signal]
+                    if reduced is not None and signal in MEANS:
+                        at = int(reduced.recorded(np.array([at]))[0])
                     before_s = (int(own.sample_id_offset) + marked.first) / own.sample_rate
                     at_s = (int(row.sample_id_offset) + at) / row.sample_rate - before_s
+                elif dated and reduced is not None:
+                    at_s = float(np.interp(at, stamps[:, 1], stamps[:, 0])) / own.sample_rate
                 elif dated:
                     at_s = (
                         reader.timestamp_to_sample_id(marked.signal, at) - marked.first
@@ -103,8 +110,10 @@ def trace_beside(annotation_file: Path) -> str:
     return f"{stem}.jls" if separator else ""
 
 
-def time_stamps(reader: Any, signal: int) -> NDArray[np.int64]:
-    """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each."""
+def time_stamps(reader: Any, signal: int, reduced: Reduced | None = None) -> NDArray[np.int64]:
+    """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each; where spans are
+    `reduced`, samples of the recording.
+    """
     stamps: list[NDArray[np.int64]] = [np.zeros((0, 2), dtype=np.int64)]
 
     def take(entries: Any) -> bool:
@@ -112,7 +121,10 @@ def time_stamps(reader: Any, signal: int) -> NDArray[np.int64]:
         return False
 
     reader.utc(signal, 0, take)
-    return np.concatenate(stamps)
+    found = np.concatenate(stamps)
+    if reduced is not None:
+        found[:, 0] = reduced.recorded(found[:, 0])
+    return found
 
 
 def _beside(original: Path) -> Iterator[Path]:

@@ -103,6 +103,13 @@ class Reduced:
         start, stop = map(int, self.bounds[at])
         return place - int(self.before[at]) - (min(place, stop) - start)
 
+    def recorded(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers in the recording of samples that are in the file at `places`."""
+        spans = np.searchsorted(self.bounds[:, 0] - self.before, places, side="right")
+        lengths = self.bounds[:, 1] - self.bounds[:, 0]
+        found: NDArray[np.int64] = places + np.concatenate([[0], np.cumsum(lengths)])[spans]
+        return found
+
     def touching(self, start: float, stop: float) -> Span | None:
         """Return the first span that a window touches."""
         at = int(np.searchsorted(self.bounds[:, 1], start, side="right"))

@@ -13,6 +13,9 @@ import pytest
 
 import rig
 from rig.annotations import Annotations, DualMarker, Level, Note, SingleMarker
+from rig.importers.markers import Marked, read
+from rig.trace.thinning import Quiet, QuietTimes, thinned
+from rig.trace.trace import CURRENT, SYNC, Trace
 from rig.trace.writer import TraceWriter
 
 HZ = 100_000.0
@@ -206,3 +209,31 @@ def test_a_session_is_never_written_into(tmp_path: Path) -> None:
         assert path.parent == tmp_path.resolve() and path.name == "session.trial-2.anno.jls"
         assert trace.annotations().markers == (SingleMarker(0.005),)
     assert sorted(file.name for file in trial.iterdir()) == ["gaps.jsonl", "trace.jls"]
+
+
+def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(tmp_path: Path) -> None:
+    times = QuietTimes()
+    times.add(Quiet(2, 0.002))
+    times.add(Quiet(4, 0.002))
+    line = np.ones(100_000, np.uint8)
+    for mark in (5000, 5200, 55_000, 55_200):
+        line[mark : mark + 5] = 0
+    with (
+        thinned(tmp_path, times),
+        TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer,
+    ):
+        writer.analog(np.full(100_000, 0.01, np.float32), np.full(100_000, 3.0, np.float32))
+        writer.sync(line)
+    path = tmp_path / "trace.jls"
+    assert len(Trace.open(path).reduced) == 2
+    places = (0.01, 0.05, 0.2, 0.5512, 0.56, 0.7, 0.99)
+    with rig.open_trace(path) as opened:
+        made = opened.annotate(Annotations(tuple(SingleMarker(at_s) for at_s in places)))
+        found = opened.annotations().markers
+    assert [marker.at_s for marker in found] == pytest.approx(places, abs=1e-6)
+    with pyjls.Reader(str(path)) as reader:
+        stamps = [reader.sample_id_to_timestamp(SYNC, round(at_s * HZ)) for at_s in places]
+    dates = sorted(row[2] for row in as_joulescope_ui(made) if row[0] == "single")
+    assert dates == pytest.approx(stamps, abs=2**30 * 1e-6)
+    measured = read(Marked(path, path, CURRENT, 0), Trace.open(path))
+    assert [marker.at_s for marker in measured] == pytest.approx(places, abs=2e-5)
