@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from rig import typed
 from rig.errors import DataError, DeviceBusy, storage_error
 from rig.model import catalogue
 from rig.model.catalogue import Entry
 from rig.store import inventory, journal, strict_json
+from rig.store.event_lines import DerivedLine
 from rig.store.journal import Journal, JournalEvent
 from rig.trace.trace import EDGES, GAPS, REDUCED, SAID, TRACE
 
@@ -175,8 +177,8 @@ class SessionFolder:
                 derived = [event.files for event in found.events if event.event == "derived"]
                 known = [files[name] for files in derived if name in files]
                 if not found.faults and found.events and known[-1:] != [digest]:
-                    content = {"event": "derived", "files": {name: digest}}
-                    stream.write(journal.line(content, found.last)[0])
+                    line = typed.to_json(DerivedLine(files={name: digest}))
+                    stream.write(journal.line(line, found.last)[0])
         except OSError as error:
             raise storage_error(error, self.path) from error
 

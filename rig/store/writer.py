@@ -8,11 +8,22 @@ import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from rig import typed
 from rig.errors import storage_error
 from rig.model import catalogue
 from rig.store import completion_lines, journal
+from rig.store.event_lines import (
+    EventLine,
+    ProblemEntry,
+    SessionFinishedLine,
+    SessionResumedLine,
+    SessionStartedLine,
+    TrialFinishedLine,
+    TrialResumedLine,
+    TrialStartedLine,
+)
 from rig.store.events import (
     Event,
     SessionFinished,
@@ -106,21 +117,23 @@ class Store:
             case SessionStarted():
                 self._begin(event)
             case SessionResumed():
-                line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
-                self._line(line | {"files": self._folder.set_aside()})
+                files = self._folder.set_aside()
+                line = SessionResumedLine(finished=event.finished, at_utc=utc_now(), files=files)
+                self._line(line)
             case TrialStarted():
                 if not event.recorded:
                     self._open_trial(event.folder)
-                self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
+                self._line(TrialStartedLine(trial=event.trial, seed=event.seed))
             case TrialResumed():
                 self._open_trial(event.folder)
-                line = {
-                    "event": "trial_resumed",
-                    "trial": event.trial,
-                    "segment": event.segment,
-                    "step": event.step,
-                }
-                self._line(line | {"files": event.files})
+                self._line(
+                    TrialResumedLine(
+                        trial=event.trial,
+                        segment=event.segment,
+                        step=event.step,
+                        files=event.files,
+                    )
+                )
             case StepDone():
                 assert self._completions is not None and self._uart is not None
                 self._completions.write(json.dumps(completion_lines.to_json(event.done)) + "\n")
@@ -129,27 +142,15 @@ class Store:
             case TrialFinished():
                 # What the line says to be there survives a power cut from here on.
                 to_disk(self._folder.trial(event.trial.number))
-                problems = [
-                    {"code": problem.code, "detail": problem.detail}
-                    for problem in event.trial.problems
-                ]
+                trial = event.trial
+                problems = tuple(ProblemEntry(one.code, one.detail) for one in trial.problems)
                 self._line(
-                    {
-                        "event": "trial_finished",
-                        "trial": event.trial.number,
-                        "problems": problems,
-                        "files": event.files,
-                    }
+                    TrialFinishedLine(trial=trial.number, problems=problems, files=event.files)
                 )
             case SessionFinished():
                 to_disk(self._folder.path)
                 self._line(
-                    {
-                        "event": "session_finished",
-                        "status": event.status,
-                        "reason": event.reason,
-                        "files": event.files,
-                    }
+                    SessionFinishedLine(status=event.status, reason=event.reason, files=event.files)
                 )
 
     def _begin(self, event: SessionStarted) -> None:
@@ -162,15 +163,7 @@ class Store:
         begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
         files = {name: sha256(folder / name) for name in begun}
         to_disk(folder)
-        self._line(
-            {
-                "schema": journal.SCHEMA,
-                "event": "session_started",
-                "trials": event.trials,
-                "queries": event.queries,
-                "files": files,
-            }
-        )
+        self._line(SessionStartedLine(trials=event.trials, queries=event.queries, files=files))
 
     def _open_trial(self, folder: Path) -> None:
         self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")
@@ -191,10 +184,10 @@ class Store:
             for stream in streams:
                 stack.callback(stream.close)
 
-    def _line(self, content: dict[str, Any]) -> None:
+    def _line(self, line: EventLine) -> None:
         if self._events is not None:
-            text, self._before = journal.line(content, self._before)
+            text, self._before = journal.line(typed.to_json(line), self._before)
             self._events.write(text)
             self._events.flush()
-            if content.get("event") in _LASTING:
+            if line.event in _LASTING:
                 os.fsync(self._events.fileno())

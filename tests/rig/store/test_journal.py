@@ -5,12 +5,14 @@ forgery.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from benchmarks.forger import chained
+from rig import typed
 from rig.store import journal
+from rig.store.event_lines import EventLine
 
 STARTED = {
     "schema": journal.SCHEMA,
@@ -31,6 +33,15 @@ WHOLE: list[dict[str, Any]] = [STARTED, TRIAL, DONE, END, DERIVED]
 
 def read(events: list[dict[str, Any]], rest: str = "") -> journal.Journal:
     return journal.parse((chained(events) + rest).encode())
+
+
+def test_a_line_has_the_fields_of_its_kind_in_their_order() -> None:
+    kinds = {kind.__dataclass_fields__["event"].default: kind for kind in get_args(EventLine)}
+    lines = (STARTED, RESUMED, TRIAL, GOES_ON, DONE, END, DERIVED)
+    assert kinds.keys() == {line["event"] for line in lines}
+    for line in lines:
+        written = typed.to_json(typed.from_json(kinds[line["event"]], line, "a line"))
+        assert list(written.items()) == list(line.items())
 
 
 def test_lines_made_by_the_documentation_are_those_of_the_rig() -> None:
