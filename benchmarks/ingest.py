@@ -38,6 +38,7 @@ import pyjls
 from numpy.typing import NDArray
 from streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
 
+from drivers.joulescope.block import Block
 from drivers.joulescope.models import Wanted, of_path, promised, readable
 from drivers.joulescope.stream_merger import Lanes
 from drivers.keysight_n6705.driver import KeysightN6705
@@ -199,7 +200,8 @@ def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False)
                     about=about,
                 ) as writer:
                     lanes = Lanes(writer, prepared.sample_ticks)
-                    for signal, block in blocks:
+                    for signal, message in blocks:
+                        block = Block.of(message)
                         lanes.feed(
                             signal,
                             believed[signal].believed(block) if signal in believed else block,

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from streams import TICK_HZ, JoulescopeStreams
 
+from drivers.joulescope.block import Block
 from drivers.joulescope.stream_merger import Lanes
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
@@ -50,8 +51,8 @@ def record(folder: Path, prepared: JoulescopeStreams, seconds: float) -> list[tu
         about={"simulated": True},
     ) as writer:
         lanes = Lanes(writer, 1)
-        for signal, block in prepared.blocks(seconds):
-            lanes.feed(signal, block)
+        for signal, message in prepared.blocks(seconds):
+            lanes.feed(signal, Block.of(message))
             if writer.samples >= (len(points) + 1) * seconds * TICK_HZ / _POINTS:
                 points.append((writer.samples / TICK_HZ, resident_b()))
                 elapsed_s = time.monotonic() - began_s
