@@ -40,11 +40,15 @@ def program(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return _done(_program, ["-W", "error", "-c", text], cwd)
 
 
+def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder."""
+    return _done(_pytest, ["-m", "pytest", *map(str, words)], cwd)
+
+
 def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
     """Run pytest in the folder of a test; return what it did, as `runpytest_subprocess` does."""
     began_s = time.monotonic()
-    base = pytester.path / "basetemp"
-    done = _done(_pytest, ["-m", "pytest", f"--basetemp={base}", *map(str, words)], pytester.path)
+    done = pytest_at(pytester.path, f"--basetemp={pytester.path / 'basetemp'}", *words)
     outputs = (done.stdout.splitlines(), done.stderr.splitlines())
     return pytest.RunResult(done.returncode, *outputs, time.monotonic() - began_s)
 

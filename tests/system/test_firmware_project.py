@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import commands
 
 
 @pytest.mark.posix
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make (apt-get install make)")
 def test_the_benches_of_a_project_of_processes_run(tmp_path: Path) -> None:
     def rig(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rig", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return commands.rig(*words, cwd=tmp_path)
 
     assert rig("firmware", "new", "firmware", "--port", "posix").returncode == 0
     assert rig("firmware", "build", "firmware").returncode == 0

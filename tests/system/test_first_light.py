@@ -23,6 +23,7 @@ from rig.model.steps import Load, Step
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store import completion_lines
 from tests.checking import check
+from tests.commands import pytest_at
 from tests.conftest import ROOT
 from tests.waiting import eventually
 
@@ -221,19 +222,7 @@ def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path
         "--rig-set",
         "scenario.single_stream.idle_s=0.1",
     ]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        str(ROOT / "examples"),
-        *bench,
-    ]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=200
-    )
+    done = pytest_at(tmp_path, "-q", "-p", "no:cacheprovider", ROOT / "examples", *bench)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
