@@ -15,6 +15,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ from sut_backends.shim.messages import (
     SelfTestMessage,
     SyncMessage,
 )
+from tests import commands
 from tests.conftest import ROOT
 
 FIRMWARE = ROOT / "firmware"
@@ -131,6 +133,33 @@ def built(folder: Path, *names: str) -> Path:
 # ---- projects ----
 
 
+@dataclass(frozen=True, slots=True)
+class Ported:
+    """Where the commands of docs/PORTING.md were given, and what each said."""
+
+    folder: Path
+    said: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
+    """Give the commands of docs/PORTING.md, but for the emulator, which runs until Ctrl-C."""
+    folder = tmp_path_factory.mktemp("porting")
+    told = [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert len(told) == 7
+    said = {}
+    for command in told:
+        if "emulate" not in command:
+            done = commands.rig(*command.removeprefix("rig ").split(), cwd=folder)
+            assert done.returncode == 0, done.stdout + done.stderr
+            said[command] = done.stdout
+    return Ported(folder, said)
+
+
 def test_every_folder_that_is_a_port_can_be_a_project() -> None:
     assert tuple(firmware.ports(FIRMWARE)) == PORTS
     others = {path.name for path in (FIRMWARE / "ports").iterdir() if path.is_dir()} - set(PORTS)
@@ -175,11 +204,11 @@ def test_a_new_project_builds_without_the_rig_and_without_a_warning(
     ("board", "architecture"), [("stm32f405", "v7E-M"), ("stm32g071", "v6S-M")]
 )
 def test_the_stm32_template_builds_for_its_two_generations_of_parts(
-    rig: Rig, tmp_path: Path, board: str, architecture: str
+    ported: Ported, board: str, architecture: str
 ) -> None:
-    folder = project(tmp_path / "board")
-    code, said = rig("firmware", "build", folder, f"BOARD={board}")
-    assert code == 0, said
+    folder = ported.folder / "board"
+    # The first build that lists them.
+    said = next(said for said in ported.said.values() if f"build/{board}/" in said)
     assert all(
         re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE)
         for name in ("null", "asc", "qubo")
@@ -428,13 +457,13 @@ def test_what_must_not_be_flashed_is_refused_with_a_reason(
 
 
 @pytest.fixture(scope="module")
-def emulated_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the template's null workload for QEMU's STM32F405."""
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the template's null and QUBO workloads for QEMU's STM32F405; return their folder."""
     folder = project(tmp_path_factory.mktemp("emulated") / "board")
     subprocess.run(
-        ["make", "emulated", "WORKLOADS=null"], cwd=folder, capture_output=True, check=True
+        ["make", "emulated", "WORKLOADS=null qubo"], cwd=folder, capture_output=True, check=True
     )
-    return folder / "build" / "stm32f405-emulated" / "null.elf"
+    return folder / "build" / "stm32f405-emulated"
 
 
 class Conversation:
@@ -505,11 +534,11 @@ class Conversation:
 
 
 @pytest.fixture
-def dut(emulated_image: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
+def dut(emulated: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
     """Start the template in QEMU; the file tells every access to a pin, in order."""
     log = tmp_path / "accesses"
     with Emulator(
-        emulated_image, "netduinoplus2", ["-d", "unimp", "-D", str(log), *FIXED_PACE]
+        emulated / "null.elf", "netduinoplus2", ["-d", "unimp", "-D", str(log), *FIXED_PACE]
     ) as emulator:
         conversation = Conversation(emulator.url)
         with conversation.port:
@@ -545,12 +574,8 @@ def test_the_template_says_what_it_is_and_runs_what_it_is_given(
 
 @needs_arm
 @needs_qemu
-def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(tmp_path: Path) -> None:
-    folder = project(tmp_path / "board")
-    subprocess.run(
-        ["make", "emulated", "WORKLOADS=qubo"], cwd=folder, capture_output=True, check=True
-    )
-    image = folder / "build" / "stm32f405-emulated" / "qubo.elf"
+def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(emulated: Path) -> None:
+    image = emulated / "qubo.elf"
     graph = generate(
         Workload(250, 0.25, 0)
     )  # the largest of a quarter that the board's sizes have room for
@@ -731,24 +756,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @needs_arm
-def test_the_commands_of_porting_md_do_what_it_says(rig: Rig) -> None:
-    commands = [
-        line
-        for block in re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
-        for line in block.splitlines()
-    ]
-    assert len(commands) == 7
-    for command in commands:
-        if "emulate" not in command:  # which is tested above, and runs until Ctrl-C
-            code, said = rig(*command.removeprefix("rig ").split())
-            assert code == 0, said
-            if " probe " in command:
-                assert re.search(r"^ok +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M)
-                told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(
-                    ", "
-                )
-                rows = re.findall(r"^ok +([\w ]+):", said, re.MULTILINE)
-                assert told == rows[rows.index("port") : rows.index("device")]
+def test_the_commands_of_porting_md_do_what_it_says(ported: Ported) -> None:
+    [said] = [said for command, said in ported.said.items() if " probe " in command]
+    assert re.search(r"^ok +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M)
+    told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(", ")
+    rows = re.findall(r"^ok +([\w ]+):", said, re.MULTILINE)
+    assert told == rows[rows.index("port") : rows.index("device")]
 
 
 def test_every_name_in_porting_md_exists() -> None:
