@@ -34,6 +34,8 @@ LEAST_HZ = 20 * MEAN_HZ
 #: So much on each side of an edge of SYNC is always kept.
 MARGIN_S = 0.01
 
+#: A mean of more samples is no trace's: those are of a hundred times the fastest monitor.
+_EVERY_MAX = 200_000
 #: A killed process may lack so many means at the end.
 _UNWRITTEN = 4096
 
@@ -149,8 +151,11 @@ class Reduced:
         return np.repeat(means, every)[start - begin * every : stop - begin * every]
 
 
-def read(path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int]) -> Reduced:
-    """Read the spans of a trace that has `stored` samples in its file; raises DataError.
+def read(
+    path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int], most: int
+) -> Reduced:
+    """Read the spans of a trace that has `stored` samples in its file, and cannot be of more than
+    `most`; raises DataError.
 
     Of a process that was killed, lines may stand there whose samples are not in the file.
     """
@@ -168,13 +173,13 @@ def read(path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int]
         raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
     flat = bounds.ravel()
     every = thinning.every
-    if every < 2 or (len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())):
+    if not 2 <= every <= _EVERY_MAX or (len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())):
         raise DataError(f"{path} has spans that are not in order")
     if (flat % every).any():
         raise DataError(f"{path} has a span that is no whole number of means", evidence=f"{every}")
     means = min(lengths.get(signal, 0) for signal in (CURRENT_MEAN, VOLTAGE_MEAN))
     found = Reduced.of(thinning, bounds, means)
     there = bounds[found.bounds[:, 0] - found.before <= stored]
-    if len(there) and there[-1, 1] > (means + _UNWRITTEN) * every:
+    if len(there) and there[-1, 1] > min((means + _UNWRITTEN) * every, most):
         raise DataError(f"{path} has spans beyond the recording", evidence=f"{means} means")
     return Reduced.of(thinning, there, means)

@@ -57,6 +57,9 @@ SAID = "recording.json"
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
 
+#: A killed process may lack so much of the end of its line.
+_SYNC_LOST_S = 1.0
+
 #: A window of fewer samples has no whole one beside each end.
 STEPPED = 4
 
@@ -131,7 +134,7 @@ class Trace:
         kind = said.sync
         gaps = gap_lines.read(path.with_name(GAPS))
         stored = min(lengths[CURRENT], lengths[VOLTAGE])
-        layout = _layout(path, said.thinning, stored, lengths)
+        layout = _layout(path, said, stored, lengths)
         period_s = max(1 / sample_hz, 1 / edge_hz)
         dark_s = [
             (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps
@@ -366,11 +369,13 @@ class Trace:
         return lost
 
 
-def _layout(path: Path, thinning: Thinning | None, stored: int, lengths: dict[int, int]) -> Layout:
+def _layout(path: Path, said: About, stored: int, lengths: dict[int, int]) -> Layout:
     """Return where the samples of a trace of the rig's own are."""
-    if thinning is None:
+    if said.thinning is None:
         return OWN
-    found = reduced.read(path.with_name(reduced.REDUCED), thinning, stored, lengths)
+    # Nothing is left out of which the line is not known.
+    most = round((lengths.get(SYNC, 0) / said.edge_hz + _SYNC_LOST_S) * said.sample_hz)
+    found = reduced.read(path.with_name(reduced.REDUCED), said.thinning, stored, lengths, most)
     recorded = lengths.get(RECORDED_SAMPLES)
     if recorded is not None and recorded != stored + found.samples:
         raise DataError(

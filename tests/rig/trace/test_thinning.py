@@ -300,9 +300,19 @@ def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
         (lambda lines: [{"start": s["start"] + 1, "stop": s["stop"] + 1} for s in lines], "whole"),
         (lambda lines: [{"start": 0, "stop": 10**30}], "another form"),
         (lambda lines: [{"start": 0, "stop": 10**18}], "beyond"),
+        (lambda lines: [{"start": 0, "stop": 200_000}], "beyond"),
         (lambda lines: [lines[0] | {"x": 1}], "form"),
     ],
-    ids=["one gone", "moved", "order", "part of a mean", "no number", "endless", "key"],
+    ids=[
+        "one gone",
+        "moved",
+        "order",
+        "part of a mean",
+        "no number",
+        "endless",
+        "behind SYNC",
+        "key",
+    ],
 )
 def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:  # type: ignore[no-untyped-def]
     marks = marks_of([3000, 9000, 9000])
