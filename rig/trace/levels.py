@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rig.trace import reduce
 from rig.trace.reduce import Table
+from rig.trace.reduced import Span
 from rig.trace.trace import Gap, Trace, reading
 
 #: Samples of an entry of the first level, and entries that make one of the next.
@@ -107,9 +108,9 @@ def build(
 
 
 class Hidden:
-    """The samples in gaps, of a block at a time."""
+    """The samples in gaps, or of other stretches, of a block at a time."""
 
-    def __init__(self, gaps: Sequence[Gap]) -> None:
+    def __init__(self, gaps: Sequence[Gap | Span]) -> None:
         self._starts = np.array([gap.start for gap in gaps], dtype=np.int64)
         self._stops = np.array([gap.stop for gap in gaps], dtype=np.int64)
 

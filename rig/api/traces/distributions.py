@@ -166,7 +166,8 @@ def _reader(
 ) -> Callable[[int, int], Iterator[Array]]:
     if signal not in SIGNALS:
         raise ConfigError(f"signal {signal!r}", try_next=f"one of {', '.join(SIGNALS)}")
-    hidden = Hidden(trace.gaps)
+    # Means are no samples: they would make a signal look quieter.
+    hidden = Hidden((*trace.gaps, *trace.reduced))
 
     def read(first: int, last: int) -> Iterator[Array]:
         with reading(trace.path) as reader:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from benchmarks.forger import rehash, remake
-from rig.api.traces import file_index
+from rig.api.traces import distributions, file_index
 from rig.api.traces.trace import open_trace
 from rig.check.check import check
 from rig.report.report import write_report
@@ -63,6 +63,9 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
         ):
             assert np.array_equal(one[kept], other[kept])
         current = traces[0].samples(whole, 0, count)[0]
+    spread = distributions.histogram(traces[1], 0, count, "current", 50, None, None)
+    assert spread.lost == np.count_nonzero(~kept)
+    assert spread.seconds.sum() * traces[1].sample_hz == pytest.approx(np.count_nonzero(kept))
     bounds, rows = file_index.quick(traces[1], 0, count, 20)
     by_hand = [current[one:other].mean(dtype=float) for one, other in pairwise(bounds.tolist())]
     assert bounds[-1] == count and rows[1] == pytest.approx(by_hand, rel=1e-4)
