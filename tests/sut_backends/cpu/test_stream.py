@@ -104,6 +104,7 @@ def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_wh
     assert all(late.tick - early.tick >= 4_000_000 for early, late in pairwise(marks))
 
 
+@pytest.mark.paced  # what is not slow must be in time
 def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open) -> None:
     sut = start("moody", slots=2)
     done = sut.do(stream_of(8), moods(*[20] * 8))
