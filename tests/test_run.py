@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import pytest_at
 from tests.conftest import ROOT
-from tests.run import FLAKY, flaky, skipped
+from tests.run import FLAKY, SHORT, VARIABLE, flaky, skipped
 from tests.uncounted import uncounted
 
 #: Fails the first time, and whenever `broken.txt` is there.
@@ -104,12 +105,16 @@ def test_every_test_on_the_list_is_there() -> None:
 
 #: Some tests and a module as a whole are skipped, beside others and alone.
 SKIPPED = """
+import os
 import sys
 
 import pytest
 
 def test_byte_code_is_kept_although_the_environment_forbids_it():
     assert not sys.dont_write_bytecode and sys.pycache_prefix
+
+def test_repetitions_are_short():
+    assert os.environ["NEURORIG_TESTS"] == "short"
 
 @pytest.mark.parametrize("case", [1, 2])
 def test_with_torch(case):
@@ -151,6 +156,7 @@ def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: s
     assert "no compiler (1)" in last and "no board is plugged in (1)" in last
     assert "no clock keeps its pace (1)" in last and "no numbers are wanted (1)" in last
     assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
+    assert done.stdout.splitlines()[-2].startswith("make test: repetitions were short; make cov")
 
 
 COMPUTED = """
@@ -179,6 +185,7 @@ import sys
 
 def test_one_branch_here_and_one_in_a_process_of_its_own(tmp_path):
     from thing import sign
+    assert os.environ["NEURORIG_TESTS"] == "full"
     assert sign(1) == "+"
     code = "import thing; thing.sign(-1)"
     path = {"PYTHONPATH": os.getcwd()}
@@ -204,8 +211,20 @@ def test_fewer_branches_than_the_floor_fail_the_run(tmp_path: Path, floor: int, 
     )
     done = run(tmp_path, "", "2", "--coverage", source=COVERED)
     assert done.returncode == code, done.stdout + done.stderr
+    assert "repetitions were short" not in done.stdout
     # 5 of 6 statements and 3 of 4 ways on from a condition.
     assert "make test: 80 % of lines and branches covered" in done.stdout
+
+
+@pytest.mark.parametrize("asked", [SHORT, "full"])
+def test_what_repeats_is_left_out_of_a_short_run_alone(
+    monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, asked)
+    words = ("--collect-only", "-q", "-p", "no:cacheprovider", "tests/firmware/test_host.py")
+    done = pytest_at(ROOT, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ("test_everything_compiles_without_a_warning" in done.stdout) == (asked == "full")
 
 
 def test_make_test_runs_this() -> None:
