@@ -48,7 +48,7 @@ def run(
     )
 
 
-@pytest.mark.parametrize("jobs", ["0", "2"])
+@pytest.mark.parametrize("jobs", ["0", pytest.param("2", marks=pytest.mark.repeats)])
 def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path, jobs: str) -> None:
     done = run(tmp_path, "", jobs)
     assert done.returncode == 1, done.stdout
@@ -62,8 +62,10 @@ def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path, j
 
 @pytest.mark.parametrize(
     "listed",
-    [LISTED, LISTED.replace("test_second", "test_second[b]")],
-    ids=["the test", "the case"],
+    [
+        pytest.param(LISTED, id="the test", marks=pytest.mark.repeats),
+        pytest.param(LISTED.replace("test_second", "test_second[b]"), id="the case"),
+    ],
 )
 def test_one_that_is_listed_with_a_reason_does_not(tmp_path: Path, listed: str) -> None:
     done = run(tmp_path, listed)
@@ -140,7 +142,7 @@ def test_that_is_known_to_fail():
 """
 
 
-@pytest.mark.parametrize("jobs", ["0", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("0", marks=pytest.mark.repeats), "2"])
 def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: str) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_whole.py").write_text(

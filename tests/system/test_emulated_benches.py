@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
 from rig.session.session import SessionResult, open_bench
@@ -22,6 +24,7 @@ def run(name: str, workload: str, folder: Path, *overrides: str) -> SessionResul
         return bench.run(1, folder)
 
 
+@pytest.mark.repeats  # tests/firmware/test_emulated.py compares its searches bit for bit
 def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of_its_vectors(
     tmp_path: Path,
 ) -> None:

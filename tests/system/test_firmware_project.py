@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import commands
+from tests.length import length
 
 
 @pytest.mark.posix
@@ -20,7 +21,7 @@ def test_the_benches_of_a_project_of_processes_run(tmp_path: Path) -> None:
 
     assert rig("firmware", "new", "firmware", "--port", "posix").returncode == 0
     assert rig("firmware", "build", "firmware").returncode == 0
-    for task in ("null", "asc"):
+    for task in ("null", "asc")[: length(2, 1)]:
         done = rig("run", f"firmware/{task}.toml", "--trials", "1")
         assert done.returncode == 1, "one trial is too few for a verdict"
         assert "1 trials of the 5 that the rule asks for" in done.stdout, done.stdout

@@ -94,7 +94,8 @@ def test_the_code_is_that_of_the_wheel(python: Path, tmp_path: Path) -> None:
 def test_the_demo_and_the_notebook_run(python: Path, tmp_path: Path) -> None:
     said = done(python.parent / "rig", "demo", cwd=tmp_path)
     assert "replication  TRUE" in said
-    done(python, "-c", NOTEBOOK, ROOT / "examples" / "session.ipynb", cwd=tmp_path)
+    if not is_short():  # tests/test_notebook.py does
+        done(python, "-c", NOTEBOOK, ROOT / "examples" / "session.ipynb", cwd=tmp_path)
 
 
 def test_the_examples_of_the_readme_run(python: Path, tmp_path: Path) -> None:

@@ -176,10 +176,12 @@ def test_every_folder_that_is_a_port_can_be_a_project() -> None:
 @pytest.mark.parametrize(
     "port",
     [
-        "posix",
         "template",
         # Other tests build these, with the rig.
-        *(pytest.param(port, marks=pytest.mark.repeats) for port in ("microbit", "stm32_template")),
+        *(
+            pytest.param(port, marks=pytest.mark.repeats)
+            for port in ("microbit", "posix", "stm32_template")
+        ),
     ],
 )
 def test_a_new_project_builds_without_the_rig_and_without_a_warning(

@@ -23,6 +23,7 @@ from scenarios.tasks.asc.generate import ensure
 from scenarios.tasks.asc.integer import outputs, spike_counts
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
+from tests.length import length
 
 from .conftest import STATE_B, Compile, Firmware, Workload
 
@@ -63,10 +64,10 @@ def test_extreme_inputs_give_the_bytes_of_the_numpy_model(firmware: Firmware) ->
     assert [firmware.output(payload(audio)) for audio in EXTREMES] == expected(EXTREMES)
 
 
-def test_every_held_out_sample_gives_the_bytes_of_the_numpy_model(
+def test_held_out_samples_give_the_bytes_of_the_numpy_model(
     firmware: Firmware, cache: Path
 ) -> None:
-    for clip in open_dataset(ensure(cache, 6, 3)).test:
+    for clip in open_dataset(ensure(cache, 6, 3)).test[:: length(1, 3)]:
         audio = read_clip(clip.path)
         assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio), (
             clip.path.name
