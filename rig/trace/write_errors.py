@@ -8,8 +8,10 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
+_LOGGER = "pyjls.c"
 #: What pyjls 0.17 logs of a write that failed (src/backend_posix.c), with errno, and of what its
 #: thread could not do.
 _WRITE_FAILED = re.compile(r"write failed (\d+)|thread msg .* returned ")
@@ -31,7 +33,7 @@ class WriteLog(logging.Handler):
         self.errno = 0
         self._closing = 0
         self._short = ""
-        logger = logging.getLogger("pyjls.c")
+        logger = logging.getLogger(_LOGGER)
         logger.disabled = False  # as logging.config leaves loggers that its user did not name
         logger.addHandler(self)
 
@@ -48,7 +50,7 @@ class WriteLog(logging.Handler):
 
     def end(self) -> None:
         """Hear no more."""
-        logging.getLogger("pyjls.c").removeHandler(self)
+        logging.getLogger(_LOGGER).removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log; the first that counts is the cause of all others."""
@@ -64,3 +66,24 @@ class WriteLog(logging.Handler):
             self.errno = int(match[1])
             self._short = os.strerror(self.errno)
         self.failed = f"{self._short or 'a write failed'} (pyjls: {message})"
+
+
+def failed() -> WriteLog | None:
+    """Return a listener that heard of a failed write; None where none did."""
+    heard = logging.getLogger(_LOGGER).handlers
+    return next((each for each in heard if isinstance(each, WriteLog) and each.failed), None)
+
+
+@contextmanager
+def completed(writer: Any, log: WriteLog) -> Iterator[None]:
+    """Complete a file within; it is closed behind that, also where a call of the library raises, as
+    those of pyjls 0.19 do: else it closes the file when the process ends, and says so.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(RuntimeError):
+            writer.close()
+        raise
+    with log.of_this_thread():
+        writer.close()

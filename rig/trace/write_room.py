@@ -13,6 +13,7 @@ from rig.errors import BenchError, StorageFull, storage_error
 from rig.trace.trace import (
     PARTIAL,
 )
+from rig.trace.write_errors import failed
 
 #: Room that must stay free on the disk, so that what has been measured can still be closed
 #: properly.
@@ -53,6 +54,8 @@ def translated(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise storage_error(error, folder) from error
     except RuntimeError as error:
+        if (log := failed()) is not None:
+            raise unwritten(folder, log.failed, log.errno) from error
         free_b = shutil.disk_usage(folder).free
         kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
         raise kind(

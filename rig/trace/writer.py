@@ -41,7 +41,7 @@ from rig.trace.trace import (
     Gap,
     reading,
 )
-from rig.trace.write_errors import WriteLog
+from rig.trace.write_errors import WriteLog, completed
 from rig.trace.write_room import RESERVE_B, translated, unwritten
 
 _FILL = 1 << 20
@@ -237,33 +237,18 @@ class TraceWriter:
         """Complete the file and give it its name; closing twice is allowed."""
         if self._writer is None:
             return
-        if len(self._sync_rest):
-            # The line keeps its last level: no edge can appear in the padding.
-            self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
         writer = self._writer
-        self._writer = None
-        self._show("end")
+        try:
+            with translated(self.folder), completed(writer, self._log):
+                self._complete(writer)
+        finally:
+            self._writer = None
+            self._log.end()
+            self._store.leave()
+            self._gaps.close()
+            if self._edges is not None:
+                self._edges.close()
         with translated(self.folder):
-            try:
-                self._said |= self._store.end()
-                lengths = self._lengths()
-                for signal, rate in self._rates():
-                    length = lengths[signal]
-                    if length:
-                        # Of current and voltage, samples may have been left out.
-                        last = self.samples if signal in (CURRENT, VOLTAGE) else length
-                        writer.utc(signal, length, self._time_of(last / rate))
-                    self._pad(writer, signal, rate, length)
-                written = {str(signal): lengths[signal] for signal, _ in self._rates()}
-                writer.user_data(LENGTHS, json.dumps(written | self._store.counted))
-                with self._log.of_this_thread():
-                    writer.close()
-            finally:
-                self._log.end()
-                self._store.leave()
-                self._gaps.close()
-                if self._edges is not None:
-                    self._edges.close()
             if self._said:
                 (self.folder / SAID).write_text(
                     json.dumps(self._said, indent=1) + "\n", encoding="utf-8"
@@ -271,6 +256,23 @@ class TraceWriter:
             self._require_written()
             self._require_whole()
             (self.folder / PARTIAL).rename(self.folder / TRACE)
+
+    def _complete(self, writer: Any) -> None:
+        if len(self._sync_rest):
+            # The line keeps its last level: no edge can appear in the padding.
+            self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
+        self._show("end")
+        self._said |= self._store.end()
+        lengths = self._lengths()
+        for signal, rate in self._rates():
+            length = lengths[signal]
+            if length:
+                # Of current and voltage, samples may have been left out.
+                last = self.samples if signal in (CURRENT, VOLTAGE) else length
+                writer.utc(signal, length, self._time_of(last / rate))
+            self._pad(writer, signal, rate, length)
+        written = {str(signal): lengths[signal] for signal, _ in self._rates()}
+        writer.user_data(LENGTHS, json.dumps(written | self._store.counted))
 
     def __enter__(self) -> TraceWriter:
         return self

@@ -86,6 +86,7 @@ static void connect_host(void) {
 static int control(const uint8_t *setup, uint8_t *data) {
     data[0] = 0;
     queued = 0;
+    began_s = 0.0;
     for (unsigned k = 0; k < sizeof streams / sizeof *streams; k++)
         streams[k].on = 0;
     if (setup[1] != DISCONNECT)
@@ -158,7 +159,7 @@ static int bulk_in(uint8_t *at, int room) {
     const char *drop = getenv("STUB_DROP");
     if (drop)
         sscanf(drop, "%lu %lu", &first, &lost);
-    if (now_s() - began_s >= map_s && queued < QUEUE)
+    if (began_s > 0.0 && now_s() - began_s >= map_s && queued < QUEUE)
         tell_time_map();
     for (unsigned k = 0; k < queued && size < room; k++, size += FRAME_B)
         memcpy(at + size, queue[k], FRAME_B);

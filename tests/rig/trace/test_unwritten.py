@@ -188,6 +188,42 @@ def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(tmp_pa
     assert unnamed(tmp_path)
 
 
+def test_where_the_library_raises_what_failed_the_file_is_closed_once_nevertheless(
+    tmp_path: Path,
+) -> None:
+    # As pyjls 0.19 does; 0.17 only logs it. Not closed, it would write on when the process ends.
+    program = """
+        class Raises:
+            closed = 0
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def utc(self, *arguments):
+                logging.getLogger("pyjls.c").error("write failed 28")
+                raise RuntimeError("utc IO[4]: Input/output error")
+
+            def close(self):
+                self.closed += 1
+                self.inner.close()
+
+        library = writer._writer = Raises(writer._writer)
+        block()
+        close()
+        close()
+        print(library.closed)
+    """
+    told, closed = ended(tmp_path, program).splitlines()
+    assert told.startswith("StorageFull: ")
+    assert told.endswith(
+        " was not written completely: No space left on device (pyjls: write failed 28)"
+    )
+    assert closed == "1" and unnamed(tmp_path)
+
+
 def test_after_close_nothing_listens_any_more(tmp_path: Path) -> None:
     assert ended(tmp_path, 'writer.close()\nprint(logging.getLogger("pyjls.c").handlers)') == "[]\n"
     assert (tmp_path / "trace.jls").exists()
