@@ -90,10 +90,10 @@ class TextClient:
             self.line.write(b"name%")
             attempts += 1
             lines = [*lines, *self._lines_within(ATTENTION_S, lines)][-_KEPT:]
-            if _named(lines):
+            if _answers(lines):
                 self.round_trip_s = self._clock() - started_s
                 self.echo = echo.form_of(lines)
-                if attempts > 1:
+                if attempts > 1 or lines[-1] != READY:
                     self._drain(attempts, lines)
                 return [match[1] for line in lines if (match := _NAME.fullmatch(line))][-1]
         raise self._no_attention(self._clock() - started_s, lines[-1] if lines else "")
@@ -280,12 +280,12 @@ class TextClient:
         ]
 
     def _lines_within(self, duration_s: float, before: list[str]) -> list[str]:
-        """Return lines up to the m-ready that, with those `before`, ends an answer to `name`, or
-        what came in `duration_s`.
+        """Return lines up to those that, with those `before`, hold a whole answer to `name`, or
+        what came in `duration_s`. The next answer may begin in one piece with its end.
         """
         end_s = self._clock() + duration_s
         lines = list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (lines and _named([*before, *lines])):
+        while (left_s := end_s - self._clock()) > 0 and not (lines and _answers([*before, *lines])):
             lines += self._lines(left_s)
         return lines
 
@@ -300,7 +300,7 @@ class TextClient:
             lines = [*lines, *self._lines(_QUIET_S)][-_KEPT:]
             if self.received_b > received_b:
                 heard_s = self._clock()
-            elif _answers(lines) >= asked or now_s - heard_s > self.round_trip_s:
+            elif _answers(lines) >= asked or now_s - heard_s > self.round_trip_s + _QUIET_S:
                 break
         self._partial = b""
 
@@ -356,11 +356,6 @@ class TextClient:
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"
         return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")
-
-
-def _named(lines: list[str]) -> bool:
-    """Return whether lines end with a whole answer to `name`."""
-    return lines[-1:] == [READY] and any(_NAME.fullmatch(line) for line in lines)
 
 
 def _answers(lines: list[str]) -> int:

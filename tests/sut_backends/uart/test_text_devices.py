@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -16,6 +17,7 @@ from rig.model.steps import Load, Query
 from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.uart import rates_to_try
 from sut_backends.uart.backend import UartSut
+from sut_backends.uart.text_client import TextClient
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 from tests.sut_backends.uart.test_peers import answer, sample
 from tests.sut_backends.uart.text_devices import (
@@ -158,3 +160,42 @@ def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchConte
     assert "9600" not in rates_to_try.others("socket://there:2000", 115_200)
     cdc = rates_to_try.others("/dev/ttyACM0", 115_200)
     assert "a microcontroller's own USB port has no line rate" in cdc and "9600" in cdc
+
+
+@dataclass
+class Slow:
+    """A device whose answers take `takes_s` of its own clock each, one after the other:
+    the end of one and the begin of the next come in one piece, as a USB adapter hands them over.
+    """
+
+    takes_s: float
+    baud: int = 115_200
+    name: str = "slow"
+    now_s: float = 0.0
+    due: list[tuple[float, bytes]] = field(default_factory=list)
+    busy_s: float = 0.0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def write(self, block: bytes) -> None:
+        answer = b"m-name-dut-[x]\r\n" if block == b"name%" else b"m-lap-us-7\r\n"
+        begin_s = max(self.now_s, self.busy_s)
+        self.busy_s = begin_s + self.takes_s
+        self.due += [(begin_s, answer), (self.busy_s, b"m-ready\r\n")]
+
+    def read(self, timeout_s: float) -> bytes:
+        end_s = self.now_s + timeout_s
+        self.now_s = min(max(self.due[0][0], self.now_s), end_s) if self.due else end_s
+        came = [block for at_s, block in self.due if at_s <= self.now_s]
+        self.due = self.due[len(came) :]
+        return b"".join(came)
+
+
+@pytest.mark.parametrize("takes_s", [0.0, 0.25, 0.31, 0.35, 0.5, 0.7])
+def test_a_late_end_that_comes_with_the_next_answer_is_an_answer(takes_s: float) -> None:
+    line = Slow(takes_s)
+    client = TextClient(line, 2.0, line.clock)  # type: ignore[arg-type]
+    assert client.attention(2.0) == "x"
+    assert client.command("timestamp") == ["m-lap-us-7"]
+    assert not line.due
