@@ -61,8 +61,8 @@ class SingleStream:
         interleaved: Annotated[
             bool,
             doc(
-                "Load each sample once for all trials, which query it in turn; false: one trial "
-                "behind the other. Results state it."
+                "Load each sample once for all trials, which query it in turn, not trial by "
+                "trial; stated."
             ),
         ] = False
 

@@ -126,7 +126,13 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
         "task.null.samples=3000",
     ]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests behind nohup has it ignored, and rig leaves it so.
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),
     )
     lines = eventually(
         lambda: [

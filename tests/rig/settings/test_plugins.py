@@ -61,6 +61,7 @@ def test_the_bench_itself_is_described_too() -> None:
         ("name", ""),
         ("trials", "count"),
         ("seed", "number"),
+        ("between_windows", ""),
     ]
     assert all(field.help for field in fields_of(BenchSettings))
 
