@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from rig.errors import ConfigError
 from rig.settings.declare import UNITLESS
 from rig.settings.fields import SettingField, fields_of
-from rig.settings.ranges import LARGEST, number
+from rig.settings.ranges import most, number
 
 T = TypeVar("T")
 
@@ -57,9 +57,11 @@ def violations(settings: Any, path: str) -> Iterator[Violation]:
 
 def _allowed(field: SettingField, value: Any) -> str:
     values = value if field.is_array else (value,)
-    if field.is_number and any(LARGEST < abs(each) < math.inf for each in values):
-        most = f"no number of a bench is beyond {number(LARGEST)}"
-        return f"{field.allowed}; {most}" if field.allowed else most
+    beyond = [each for each in values if field.is_number and most(each) < abs(each) < math.inf]
+    if beyond:
+        whole = "" if isinstance(beyond[0], float) else "whole "
+        rule = f"no {whole}number of a bench is beyond {number(most(beyond[0]))}"
+        return f"{field.allowed}; {rule}" if field.allowed else rule
     return field.allowed or "a finite number"
 
 

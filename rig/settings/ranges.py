@@ -13,14 +13,21 @@ from rig.settings.declare import UNITLESS, Or, Why
 
 #: No quantity on a bench is larger, whatever its unit.
 LARGEST = 1e12
+#: Nor is a whole number: a seed, or what a clock counts.
+LARGEST_WHOLE = 2**64
+
+
+def most(value: float) -> float:
+    """Return how large a number like this may be, a fraction or a whole one."""
+    return LARGEST if isinstance(value, float) else LARGEST_WHOLE
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bounds, each part of the range unless it is open, and single values besides; None: no bound.
 
-    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST either way: whatever
-    is computed of a setting stays finite.
+    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST or a whole number
+    beyond LARGEST_WHOLE either way: whatever is computed of a setting stays finite.
     """
 
     low: float | None = None
@@ -74,8 +81,7 @@ class Range:
 
     def holds(self, value: float) -> bool:
         """Return whether a number is in the range."""
-        # A whole number may be too large for math.isfinite.
-        if isinstance(value, float) and not abs(value) <= LARGEST:
+        if not abs(value) <= most(value):
             return False
         return any(value == other.value for other in self.besides) or self._between(value)
 

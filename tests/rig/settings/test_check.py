@@ -61,6 +61,12 @@ def test_what_is_allowed_passes() -> None:
             f"0 or more each: they are shares; {BEYOND}",
         ),
         ({"inner": Inner(-1e308)}, "sut.x.inner.gain", "-1e+308", f"above -1, below 1; {BEYOND}"),
+        (
+            {"inner": Inner(step=4 * 10**400)},
+            "sut.x.inner.step",
+            f"{4 * 10**400}",
+            f"a multiple of 4; no whole number of a bench is beyond {2**64}",
+        ),
         ({"mode": "c"}, "sut.x.mode", "'c'", '"a" or "b"'),
         ({"name": "Name"}, "sut.x.name", "'Name'", "small letters"),
         ({"inner": Inner(1.0)}, "sut.x.inner.gain", "1", "above -1, below 1"),
