@@ -164,7 +164,7 @@ def _file(path: Path) -> Path:
     exported = otii.current_file(path)
     if exported is not None:
         return exported
-    inside = sorted(str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*"))
+    inside = sorted({str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*")})
     raise DataError(
         f"{path} is a folder without a {TRACE}",
         evidence=f"there is one in {', '.join(inside[:5])}" if inside else "",
