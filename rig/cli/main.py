@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: bench failed, 130 stopped by Ctrl-C.
 FALSE = 1
 STOPPED = 130
+#: Commands that write a session, and others that open a bench.
+_MEASURING = frozenset({"run", "resume", "demo", "compare"})
+_SUPPLYING = frozenset({"probe", "serve"})
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
     "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
@@ -96,9 +99,7 @@ def main() -> None:
         sys.stderr.write(visible(said.getvalue()))
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        _terminal().print(
-            "stopped; the supply is off, and what was measured is kept: rig check SESSION"
-        )
+        _terminal().print(_stopped(sys.argv[1:]))
         sys.exit(STOPPED)
     except MemoryError as error:
         _print_error(_too_large(error))
@@ -122,6 +123,14 @@ def _warning(
     line: str | None = None,
 ) -> str:
     return f"{category.__name__}: {one_line(str(message))}\n"
+
+
+def _stopped(words: list[str]) -> str:
+    """Return what a command that was stopped says of the supply and of a session, if it has any."""
+    command = words[0] if words else ""
+    if command in _MEASURING:
+        return "stopped; the supply is off, and what was measured is kept: rig check SESSION"
+    return "stopped; the supply is off" if command in _SUPPLYING else "stopped"
 
 
 def _too_large(error: MemoryError) -> BenchError:

@@ -18,7 +18,7 @@ from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
 from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.check import checked
-from rig.store.session_folder import PROVENANCE, read_json
+from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
 from rig.trace.recovery import recover
 from rig.trace.trace import (
     CURRENT,
@@ -164,12 +164,22 @@ def _file(path: Path) -> Path:
     exported = otii.current_file(path)
     if exported is not None:
         return exported
+    if path.name.startswith("trial-") and _is_interleaved(path.parent):
+        raise DataError(
+            f"{path} has no trace of its own: the trials were interleaved",
+            try_next=f"{path.parent / 'trial-1'}, the recording of all of them",
+        )
     inside = sorted({str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*")})
     raise DataError(
         f"{path} is a folder without a {TRACE}",
         evidence=f"there is one in {', '.join(inside[:5])}" if inside else "",
         try_next="the path of a trace, or of a trial's folder",
     )
+
+
+def _is_interleaved(session: Path) -> bool:
+    told = session / PROVENANCE
+    return told.exists() and SessionFolder(session).provenance().get("interleaved") is True
 
 
 def _recovered(path: Path, scratch: Path) -> Path:

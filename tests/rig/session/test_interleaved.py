@@ -20,6 +20,7 @@ from rig.api.sessions.session import open_session
 from rig.api.trials.overlay import overlay
 from rig.cli.main import rig
 from rig.errors import BenchError, DataError
+from rig.importers.open import open_any
 from rig.model.completion import Completion
 from rig.model.effects import TRIAL
 from rig.model.steps import Idle, Load, Plan, Query, Step
@@ -371,3 +372,10 @@ def test_plans_that_part_are_refused() -> None:
     assert plan.send(Completion((), b"1")).trial == 2
     with pytest.raises(DataError, match="plans of interleaved trials differ"):
         plan.send(Completion((), b"22"))
+
+
+def test_a_trial_without_a_trace_of_its_own_names_the_recording(interleaved: Ran) -> None:
+    folder = interleaved.result.folder
+    with pytest.raises(DataError, match="the trials were interleaved") as refused:
+        open_any(folder / "trial-3", folder / "none")
+    assert str(folder / "trial-1") in refused.value.try_next

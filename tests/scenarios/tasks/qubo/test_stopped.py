@@ -52,4 +52,5 @@ def test_a_search_ends_at_the_first_signal(tmp_path: Path, ending: signal.Signal
         process.wait()
     assert process.returncode == 130
     assert "stopped" in output and "Traceback" not in output
+    assert "supply" not in output
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), LIMIT_S)
