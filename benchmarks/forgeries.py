@@ -95,8 +95,8 @@ class Row:
 
 
 class Memory:
-    """Fingerprints of traces by their bytes: a process for each of thousands of checks would take
-    hours.
+    """Fingerprints of traces by their bytes and those of the files beside them: a process for each
+    of thousands of checks would take hours.
     """
 
     def __init__(self) -> None:
@@ -104,11 +104,17 @@ class Memory:
 
     def read(self, paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
         """Return the fingerprints of traces, as `rig.trace.fingerprint.read` does."""
-        digests = {path: sha256(path.read_bytes()).hexdigest() for path in paths}
+        digests = {path: _digest(path) for path in paths}
         new = [path for path, digest in digests.items() if digest not in self._known]
         for path, found in fingerprint.read(new).items():
             self._known[digests[path]] = found
         return {path: self._known[digest] for path, digest in digests.items()}
+
+
+def _digest(trace: Path) -> str:
+    # Gaps and spans of means are read with a trace, and may be what cannot be read.
+    beside = sorted(trace.parent.glob("*.jsonl"))
+    return sha256(b"".join(path.read_bytes() for path in (trace, *beside))).hexdigest()
 
 
 def session(kind: str, root: Path, report: bool = True) -> Path:
