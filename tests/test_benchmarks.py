@@ -66,6 +66,12 @@ def test_every_benchmark_that_is_run_ends_with_an_exit_code() -> None:
     } <= set(run)
 
 
+def test_no_benchmark_hides_a_package_when_it_is_run() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert "gui" in packages
+    assert not packages & {path.stem for path in FOLDER.glob("*.py")}
+
+
 @pytest.mark.parametrize(
     ("aims", "code"),
     [([True, None], 0), ([None], 0), ([True, False], 1), ([False, True, None], 1)],

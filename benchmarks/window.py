@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The window: the trace screen (gui_trace.py), then the live view (gui_live.py), one after another.
 
-Run it: `.venv/bin/python benchmarks/gui.py [words for gui_trace.py]`. Exit code 1: an aim is
+Run it: `.venv/bin/python benchmarks/window.py [words for gui_trace.py]`. Exit code 1: an aim is
 missed.
 """
 
