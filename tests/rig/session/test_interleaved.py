@@ -134,7 +134,8 @@ def test_what_errs_in_a_recording_does_not_shrink_with_trials_of_one_recording(
 
 def test_progress_is_that_of_the_one_recording(interleaved: Ran) -> None:
     begun = [event for event in interleaved.events if isinstance(event, StepBegun)]
-    assert 0.9 < begun[-1].share < 1
+    # Of one among five recordings it would be a fifth at most; how near to 1 depends on the clock.
+    assert 1 / TRIALS < begun[-1].share < 1
     assert {event.trial for event in begun} == set(range(1, TRIALS + 1))
     assert begun[-2].left_s is not None and begun[-2].left_s < 5
 
