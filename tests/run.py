@@ -16,10 +16,8 @@ import argparse
 import ast
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -162,14 +160,10 @@ def _files_with(word: str) -> list[str]:
 
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
-    """Let Python keep its byte code in a folder of the tests, also where the environment forbids
-    to write it: hundreds of tests start `rig` anew.
+    """Let Python keep its byte code, also where the environment forbids to write it: hundreds of
+    tests start `rig` anew.
     """
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    folder = Path(environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix) / "bytecode")))
-    temporary = Path(tempfile.gettempdir()).resolve()
-    # Modules that tests wrote in an earlier run are not imported again.
-    shutil.rmtree(folder / temporary.relative_to(temporary.anchor), ignore_errors=True)
     return environment
 
 
