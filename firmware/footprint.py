@@ -216,17 +216,18 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
 
 
 def main() -> None:
-    """Print the table as Markdown."""
+    """Print the table as Markdown, of all cores or those that are named."""
     gcc = sys.argv[1]
+    cpus = sys.argv[2:] or CPUS
     with ThreadPoolExecutor() as pool:
-        columns = dict(zip(CPUS, pool.map(lambda cpu: measure(gcc, cpu), CPUS), strict=True))
+        columns = dict(zip(cpus, pool.map(lambda cpu: measure(gcc, cpu), cpus), strict=True))
     lines = [f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
-    lines += [f"| | {' | '.join(CPUS)} |", f"|---|{'---:|' * len(CPUS)}"]
+    lines += [f"| | {' | '.join(cpus)} |", f"|---|{'---:|' * len(cpus)}"]
     lines += [
-        f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in CPUS)} |"
-        for row in columns[CPUS[0]][0]
+        f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in cpus)} |"
+        for row in columns[cpus[0]][0]
     ]
-    lines += ["", *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in CPUS)]
+    lines += ["", *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in cpus)]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

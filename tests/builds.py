@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The firmware, built in its own folder by one process at a time: tests run side by side, and two
-`make` would mix their files.
+`make` would mix their files. What one run of the tests has built, the next one finds.
 """
 
 from __future__ import annotations
 
 import fcntl
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -16,14 +17,33 @@ FIRMWARE = ROOT / "firmware"
 BUILD = FIRMWARE / "build"
 
 
-@cache
-def built(target: str) -> Path:
-    """Make `posix`, `host` or `emulated`; returns the folder of builds."""
+def make(*words: str | Path) -> str:
+    """Run make with targets and settings in the firmware's folder; return what it says."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
         done = subprocess.run(
-            ["make", "-s", "-C", str(FIRMWARE), target], capture_output=True, text=True, check=False
+            ["make", "-s", "-C", str(FIRMWARE), *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@cache
+def built(target: str) -> Path:
+    """Make `posix`, `host` or `emulated`; returns the folder of builds."""
+    make(target)
     return BUILD
+
+
+@cache
+def built_with(target: str, *settings: str, folder: str = ".") -> Path:
+    """Make a target of a folder with settings, of which the names of its files tell nothing;
+    returns the folder of these builds alone.
+    """
+    build = BUILD / re.sub(r"\W+", "-", " ".join(settings))
+    make("-C", folder, f"BUILD={build}", *settings, target)
+    return build

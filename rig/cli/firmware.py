@@ -168,7 +168,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             )
             raise ConfigError(f"QEMU has no machine for {path}", path="--machine", try_next=hint)
         toolchain.find("qemu-system-arm")  # before the build, which may take a while
-        _make(path, port, (port.emulated, f"WORKLOADS={workload}") if port.emulated else ())
+        _make(path, port, _wanted(port, workload))
         path = _chosen(path, workload, emulated=bool(port.emulated))
     elif not machine:
         raise ConfigError(
@@ -234,6 +234,16 @@ def flash(
         raise BenchError(
             f"{tool} did not write the image", evidence=f"exit code {code}", try_next=hint
         )
+
+
+def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
+    """Return what make is told to build the emulator's image of a workload alone, or nothing where
+    the port does not list it.
+    """
+    if port.emulated:
+        return (port.emulated, f"WORKLOADS={workload}")
+    goal = projects.goal(port, workload)
+    return (goal,) if goal in port.goals else ()
 
 
 def _make(folder: Path, port: projects.Port, settings: Sequence[str]) -> None:

@@ -23,31 +23,34 @@ BUILDS: tuple[tuple[str, ...], ...] = ((), tuple(f"-DNR_WITH_{part}=0" for part 
 Graph = dict[str, set[str]]  # file -> files whose functions it calls
 
 
-def read_symbols(source: Path, options: Iterable[str], folder: Path) -> tuple[set[str], set[str]]:
-    """Return the symbols that `source` defines for others, and those it wants of others."""
-    target = folder / "object.o"
+def read_symbols(
+    core: Path, options: Iterable[str], folder: Path
+) -> Iterator[tuple[str, str, str]]:
+    """Compile the C files of a folder; yield a file, a symbol of it and nm's letter of its kind."""
+    sources = sorted(core.glob("*.c"))
     compiler = os.environ.get("CC", "cc")
     # Without optimization every call remains a call.
-    command = [compiler, "-std=c99", "-O0", f"-I{source.parent}", *options, "-c"]
-    subprocess.run([*command, "-o", str(target), str(source)], check=True)
-    names = ["nm", "--format=posix", "--extern-only", str(target)]
-    table = subprocess.run(names, check=True, capture_output=True, text=True).stdout
-    symbols = [line.split()[:2] for line in table.splitlines()]
-    defined = {name for name, letter in symbols if letter not in "Uw"}
-    return defined, {name for name, letter in symbols} - defined
+    command = [compiler, "-std=c99", "-O0", f"-I{core}", *options, "-c", *map(str, sources)]
+    subprocess.run(command, check=True, cwd=folder)
+    objects = [source.with_suffix(".o").name for source in sources]
+    names = ["nm", "--format=posix", "--print-file-name", "--extern-only", *objects]
+    table = subprocess.run(names, check=True, capture_output=True, text=True, cwd=folder).stdout
+    for line in table.splitlines():
+        file, name, letter = line.split()[:3]
+        yield file.removesuffix(".o:") + ".c", name, letter
 
 
 def read_calls(core: Path) -> Graph:
     """Return who calls whom among the C files of a folder; C library and compiler do not count."""
     owners: dict[str, str] = {}
-    wanted: Graph = {}
+    wanted: Graph = {source.name: set() for source in core.glob("*.c")}
     with tempfile.TemporaryDirectory() as scratch:
-        for source in sorted(core.glob("*.c")):
-            wanted[source.name] = set()
-            for options in BUILDS:
-                defined, undefined = read_symbols(source, options, Path(scratch))
-                owners.update(dict.fromkeys(defined, source.name))
-                wanted[source.name] |= undefined
+        for options in BUILDS:
+            for file, name, letter in read_symbols(core, options, Path(scratch)):
+                if letter in "Uw":  # undefined
+                    wanted[file].add(name)
+                else:
+                    owners[name] = file
     return {
         name: {owners[symbol] for symbol in symbols if symbol in owners} - {name}
         for name, symbols in wanted.items()

@@ -3,13 +3,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-FIRMWARE = Path(__file__).parents[2] / "firmware"
+from tests.builds import FIRMWARE, make
+
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 MAKE = shutil.which("make")
 
@@ -19,25 +19,8 @@ pytestmark = [
 ]
 
 
-def make(target: str, *settings: str) -> str:
-    done = subprocess.run(
-        ["make", "-C", str(FIRMWARE), target, f"PYTHON={sys.executable}", *settings],
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tests and replayed inputs are made of the same objects: the core is compiled once."""
-    return tmp_path_factory.mktemp("build")
-
-
-def test_host_tests_pass(folder: Path) -> None:
-    output = make("test", f"BUILD={folder}")
+def test_host_tests_pass() -> None:
+    output = make("test", f"PYTHON={sys.executable}")
     for name in (
         "frame",
         "division",
@@ -51,12 +34,13 @@ def test_host_tests_pass(folder: Path) -> None:
         "time",
         "minimal",
         "network",
+        "io_manager",
     ):
         assert f"{name}: " in output
 
 
-def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(folder: Path) -> None:
-    output = make("replay", f"BUILD={folder}")
+def test_the_stored_inputs_of_the_fuzz_targets_find_nothing() -> None:
+    output = make("replay", f"PYTHON={sys.executable}")
     for name in ("frame", "text", "shim", "qubo"):
         stored = len(list((FIRMWARE / "tests" / "corpus" / name).iterdir()))
         assert stored >= 5

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -33,9 +33,9 @@ from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import LineFaults
 from sut_backends.uart.backend import UartSut
+from tests.builds import FIRMWARE, built, built_with, make
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 
-FIRMWARE = Path(__file__).parents[2] / "firmware"
 NEEDED = {
     "gcc-avr": shutil.which("avr-gcc"),
     "binutils-avr": shutil.which("avr-size"),
@@ -59,25 +59,10 @@ PATIENCE_S = 60.0  # what comes at once on a machine that runs; it may stand sti
 BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Build a target with some settings; give its folder."""
-
-    def build(*targets: str, dut_baud: int = 9600) -> Path:
-        folder = tmp_path_factory.getbasetemp() / f"io-manager-{dut_baud}"
-        command = [
-            "make",
-            "-C",
-            str(FIRMWARE),
-            f"BUILD={folder}",
-            f"NR_DUT_BAUD={dut_baud}",
-            *targets,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return folder
-
-    return build
+def io_manager(dut_baud: int = 9600) -> Path:
+    """Build the IO manager for a rate of its DUT."""
+    folder = built_with("io-manager", f"NR_DUT_BAUD={dut_baud}")
+    return folder / "io_manager" / "io_manager.elf"
 
 
 class Avr:
@@ -85,12 +70,8 @@ class Avr:
     plays it.
     """
 
-    def __init__(self, folder: Path, *options: str, edge_fd: int = -1) -> None:
-        command = [
-            folder / "tests" / "avr_harness",
-            folder / "io_manager" / "io_manager.elf",
-            *options,
-        ]
+    def __init__(self, elf: Path, *options: str, edge_fd: int = -1) -> None:
+        command = [built("avr-harness") / "tests" / "avr_harness", elf, *options]
         command += ["--edges", str(edge_fd)] if edge_fd >= 0 else []
         self._process = subprocess.Popen(
             command,
@@ -123,8 +104,8 @@ class Avr:
 
 
 @contextmanager
-def running(folder: Path, *options: str, edge_fd: int = -1) -> Iterator[Avr]:
-    avr = Avr(folder, *options, edge_fd=edge_fd)
+def running(elf: Path, *options: str, edge_fd: int = -1) -> Iterator[Avr]:
+    avr = Avr(elf, *options, edge_fd=edge_fd)
     try:
         yield avr
     finally:
@@ -138,8 +119,8 @@ def opened(port: str) -> Iterator[serial.Serial]:
 
 
 @pytest.fixture
-def avr(built: Callable[..., Path]) -> Iterator[Avr]:
-    with running(built("io-manager", "avr-harness")) as avr:
+def avr() -> Iterator[Avr]:
+    with running(io_manager()) as avr:
         yield avr
 
 
@@ -201,8 +182,9 @@ def test_it_fits_into_the_microcontroller(tmp_path: Path) -> None:
     assert ram_b < 2048 - 512
 
 
-def test_its_logic_holds_on_the_host(built: Callable[..., Path]) -> None:
-    built("io-manager-test")
+@pytest.mark.repeats  # of test_host.py
+def test_its_logic_holds_on_the_host() -> None:
+    assert "io_manager: " in make("io-manager-test")
 
 
 def test_commands_and_answers_pass_the_pins(host: serial.Serial, dut: serial.Serial) -> None:
@@ -227,15 +209,14 @@ def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) ->
 
 @pytest.mark.parametrize("dut_baud", [9600, 19200])
 def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(
-    built: Callable[..., Path], dut_baud: int
+    dut_baud: int,
 ) -> None:
-    folder = built("io-manager", "avr-harness", dut_baud=dut_baud)
     count = dut_baud // 6  # 1.7 s
     number = random.Random(dut_baud)
     up = number.randbytes(count)
     down = number.randbytes(count).replace(b"name%", b"NAME%")
     with (
-        running(folder, "--dut-baud", str(dut_baud)) as avr,
+        running(io_manager(dut_baud), "--dut-baud", str(dut_baud)) as avr,
         opened(avr.port) as host,
         opened(avr.dut_port) as dut,
     ):
@@ -352,22 +333,21 @@ def test_a_client_of_the_public_runner_finds_what_it_looks_for(
 class Chain:
     """The firmware of a DUT, the IO manager in front of it, and its SYNC line."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self._stack = ExitStack()
-        self._folder = folder
         self.edge_lines: list[str] = []
         dut_edges, edges = os.pipe()
         self.dut = self._start_dut(edges)
         os.close(edges)
         self._copied, copy = os.pipe()
-        self.avr = Avr(folder, "--dut", self.dut.port, edge_fd=self._copied)
+        self.avr = Avr(io_manager(), "--dut", self.dut.port, edge_fd=self._copied)
         os.close(self._copied)
         self._reader = threading.Thread(target=self._copy, args=(dut_edges, copy))
         self._reader.start()
         self.port = self.avr.port
 
     def _start_dut(self, edge_fd: int) -> DutProcess:
-        dut = DutProcess(self._folder / "posix" / "null", [], edge_fd)
+        dut = DutProcess(built("posix") / "posix" / "null", [], edge_fd)
         self._stack.callback(dut.close)
         return dut
 
@@ -396,9 +376,8 @@ class Chain:
 
 
 @pytest.fixture
-def chain(built: Callable[..., Path]) -> Iterator[Chain]:
-    folder = built("io-manager", "avr-harness")
-    chain = Chain(built(f"{folder}/posix/null"))
+def chain() -> Iterator[Chain]:
+    chain = Chain()
     try:
         yield chain
     finally:
@@ -540,11 +519,11 @@ def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None
 
 @pytest.mark.parametrize("energy", [False, True], ids=["performance mode", "energy mode"])
 def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(
-    built: Callable[..., Path], energy: bool
+    energy: bool,
 ) -> None:
     with (
         PublicDevice(Build(sample_b=64, classes=4, energy=energy)) as device,
-        running(built("io-manager", "avr-harness"), "--dut", device.port) as avr,
+        running(io_manager(), "--dut", device.port) as avr,
     ):
         settings = UartSut.Settings(port=avr.port, simulated=True, timeout_s=10.0)
         sut = UartSut.open(settings, BenchContext())

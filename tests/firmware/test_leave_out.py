@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-FIRMWARE = Path(__file__).parents[2] / "firmware"
+from tests.builds import FIRMWARE, built_with
+
 PREFIX = "arm-none-eabi-"
 #: What is left out, and a function or words that are only there for it.
 PARTS = {
@@ -39,18 +40,12 @@ def make(folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
     ids=lambda names: " ".join(names) or "nothing",
 )
 def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(
-    tmp_path: Path, left_out: tuple[str, ...]
+    left_out: tuple[str, ...],
 ) -> None:
-    settings = [
-        f"BUILD={tmp_path}",
-        "WORKLOADS=null",
-        "BOARD=stm32g071",
-        "CFLAGS=-Os",
-        f"LEAVE_OUT={' '.join(left_out)}",
-    ]
-    done = make(FIRMWARE / "ports" / "stm32_template", *settings)
-    assert done.returncode == 0, done.stderr
-    image = (tmp_path / "stm32g071" / "null.elf").read_bytes()
+    settings = ("BOARD=stm32g071", "WORKLOADS=null", "CFLAGS=-Os")
+    leave_out = f"LEAVE_OUT={' '.join(left_out)}"
+    build = built_with("all", *settings, leave_out, folder="ports/stm32_template")
+    image = (build / "stm32g071" / "null.elf").read_bytes()
     assert {name for name, sign in PARTS.items() if sign not in image} == set(left_out)
 
 

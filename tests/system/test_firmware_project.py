@@ -15,7 +15,11 @@ from tests.length import length
 
 @pytest.mark.posix
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make (apt-get install make)")
-def test_the_benches_of_a_project_of_processes_run(tmp_path: Path) -> None:
+def test_the_benches_of_a_project_of_processes_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CFLAGS", "-O0")  # the quickest
+
     def rig(*words: str) -> subprocess.CompletedProcess[str]:
         return commands.rig(*words, cwd=tmp_path)
 

@@ -6,7 +6,6 @@ told what there is.
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from rig.errors import SutError
 from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench
 from sut_backends.hosted.posix import PosixSut
+from tests.builds import built_with
 from tests.checking import check
 from tests.conftest import ROOT
 
@@ -24,17 +24,11 @@ UNKNOWN = 1
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program() -> Path:
     if not shutil.which("cc") or not shutil.which("make"):
         pytest.skip("the POSIX firmware needs a C compiler and make")
-    build = tmp_path_factory.mktemp("smallest")
-    settings = [f"BUILD={build}", f"LEAVE_OUT={SMALLEST}", "WORKLOADS=null", "CFLAGS=-O0"]
-    subprocess.run(
-        ["make", "-s", "-C", str(ROOT / "firmware"), *settings, "posix"],
-        check=True,
-        capture_output=True,
-    )
-    return build / "posix" / "null"
+    settings = (f"LEAVE_OUT={SMALLEST}", "WORKLOADS=null", "CFLAGS=-O0")
+    return built_with("posix", *settings) / "posix" / "null"
 
 
 @pytest.fixture

@@ -48,7 +48,8 @@ from sut_backends.shim.messages import (
     SelfTestMessage,
     SyncMessage,
 )
-from tests import commands
+from tests import boards, commands
+from tests.builds import built_with
 from tests.conftest import ROOT
 
 FIRMWARE = ROOT / "firmware"
@@ -152,11 +153,13 @@ def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
     ]
     assert len(told) == 7
     said = {}
-    for command in told:
-        if "emulate" not in command:
-            done = commands.rig(*command.removeprefix("rig ").split(), cwd=folder)
-            assert done.returncode == 0, done.stdout + done.stderr
-            said[command] = done.stdout
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFLAGS", "-O0")  # the quickest
+        for command in told:
+            if "emulate" not in command:
+                done = commands.rig(*command.removeprefix("rig ").split(), cwd=folder)
+                assert done.returncode == 0, done.stdout + done.stderr
+                said[command] = done.stdout
     return Ported(folder, said)
 
 
@@ -230,21 +233,21 @@ def test_the_stm32_template_builds_for_its_two_generations_of_parts(
 def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
     folder = project(tmp_path / "board")
 
-    def build_id(*settings: str) -> bytes:
-        subprocess.run(
-            ["make", "WORKLOADS=null", "CFLAGS=-O0", *settings],  # the quickest
-            cwd=folder,
-            capture_output=True,
-            check=True,
-        )
-        image = next((folder / "build").glob("*/null.elf")).read_bytes()
-        shutil.rmtree(folder / "build")
-        found = re.search(rb"\0([0-9a-f]{12})\0", image)
+    def make(*words: str) -> str:
+        command = ["make", "WORKLOADS=null", "CFLAGS=-O0", *words]  # the quickest
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def build_id(*settings: str) -> str:
+        """Return what make would give a new image."""
+        found = re.search(r"""-DNR_BUILD='"([0-9a-f]{12})"'""", make("-nB", *settings))
         assert found
         return found[1]
 
+    make()
     first = build_id()
-    assert build_id() == first
+    image = folder / "build" / "stm32f405" / "null.elf"
+    assert b"\0" + first.encode() + b"\0" in image.read_bytes()
     assert build_id("BOARD=stm32g071") != first
     (folder / "port.c").write_text(
         (folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n", encoding="utf-8"
@@ -326,11 +329,12 @@ def test_sources_that_do_not_compile_are_an_error_after_the_compilers_own(
     if shutil.which("cc") is None:
         pytest.skip(f"needs cc ({PACKAGES['cc']})")
     folder = project(tmp_path / "board", "template")
-    with (folder / "port.c").open("a", encoding="utf-8") as file:
+    first = min((folder / "core").glob("*.c"))  # the others are not compiled then
+    with first.open("a", encoding="utf-8") as file:
         file.write("int unused = \n")
     code, said = rig("firmware", "build", folder)
     assert code == 3
-    assert "port.c" in said and "does not build" in said
+    assert first.name in said and "does not build" in said
 
 
 def test_a_folder_without_a_project_and_a_wrong_port_file_are_named(
@@ -459,13 +463,10 @@ def test_what_must_not_be_flashed_is_refused_with_a_reason(
 
 
 @pytest.fixture(scope="module")
-def emulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def emulated() -> Path:
     """Build the template's null and QUBO workloads for QEMU's STM32F405; return their folder."""
-    folder = project(tmp_path_factory.mktemp("emulated") / "board")
-    subprocess.run(
-        ["make", "emulated", "WORKLOADS=null qubo"], cwd=folder, capture_output=True, check=True
-    )
-    return folder / "build" / "stm32f405-emulated"
+    build = built_with("emulated", "WORKLOADS=null qubo", folder="ports/stm32_template")
+    return build / "stm32f405-emulated"
 
 
 class Conversation:
@@ -687,7 +688,12 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
     folder = project(tmp_path / "board", port)
     command = [sys.executable, "-m", "rig", "firmware", "emulate"]
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=os.environ | {"CFLAGS": "-O0"},  # the quickest, where the port takes it
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert process.stdout is not None
     try:
@@ -707,21 +713,18 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and "ended" in rest
+    # It builds what it runs, and no more.
+    assert {image.stem for image in firmware.images(folder)} == {"null"}
     with pytest.raises(serial.SerialException):
         Conversation(told[1], device)
 
 
 @needs_arm
 @needs_qemu
-def test_a_killed_rig_leaves_no_emulator(tmp_path: Path) -> None:
-    folder = project(tmp_path / "board", "microbit")
-    subprocess.run(
-        ["make", "-C", folder, "build/microbit/null.elf"], check=True, capture_output=True
-    )
-    image = next(path for path in firmware.images(folder) if path.stem == "null")
+def test_a_killed_rig_leaves_no_emulator() -> None:
     code = (
         "from pathlib import Path; from rig.firmware.emulator import Emulator; e = "
-        f"Emulator(Path({str(image)!r}), 'microbit')"
+        f"Emulator(Path({str(boards.image('microbit', 'null'))!r}), 'microbit')"
     )
     code += "; print(e._process.pid, flush=True); e.wait()"
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
