@@ -23,9 +23,15 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from rig.plain_text import shortened
+
+#: So much of what a file, a device or a program says is quoted.
+_MOST = 4000
+
 
 class RigError(Exception):
-    """Base class of the rig's errors: the cause, the evidence, and what to try next.
+    """Base class of the rig's errors: the cause, the evidence, and what to try next; of what is
+    very long, the beginning and the end.
 
     `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench failed.
     """
@@ -33,10 +39,10 @@ class RigError(Exception):
     exit_code = 3
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
-        super().__init__(cause)
-        self.cause = cause
-        self.evidence = evidence
+        self.cause = shortened(cause, _MOST)
+        self.evidence = shortened(evidence, _MOST)
         self.try_next = try_next
+        super().__init__(self.cause)
 
     def __str__(self) -> str:
         lines = [self.cause]

@@ -271,12 +271,11 @@ def _choice(
         or len(table) != 1
         or not isinstance(next(iter(table.values())), dict)
     ):
-        have = ", ".join(table) if isinstance(table, dict) else repr(table)
         kinds = ", ".join(plugins.names(section))
         raise ConfigError(
             f"exactly one table [{place}.KIND] is needed",
             path=place,
-            evidence=f"there is {have or 'none'}",
+            evidence=f"there is {_said(table)}",
             try_next=f"KIND is one of {kinds}",
         )
     kind, values = next(iter(table.items()))
@@ -289,6 +288,18 @@ def _choice(
         if keys[: len(here)] == here and len(keys) > len(here)
     }
     return Choice(kind, _absolute(settings, folder, from_here))
+
+
+def _said(table: Any) -> str:
+    """Return in words what stands in the place of one table of a kind."""
+    if table is None or table == {}:
+        return "none"
+    if not isinstance(table, dict):
+        return f"the value {table!r}"
+    return ", ".join(
+        name if isinstance(values, dict) else f"{name} = {values!r}, which is a value"
+        for name, values in table.items()
+    )
 
 
 def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:

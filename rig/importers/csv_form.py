@@ -17,6 +17,12 @@ from rig.importers.numeral import is_number
 _HEAD_B = 1 << 16
 _DELIMITERS = (";", "\t", ",")
 
+#: Where a table has zero bytes.
+ZEROS = (
+    "a file has zero bytes where its computer lost power before all of it was written: "
+    "export it again, or take them out"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -40,9 +46,12 @@ def form_of(path: Path) -> Form:
         raise DataError(f"{path} is empty")
     encoding = _encoding(head)
     if encoding != "utf-16" and b"\0" in head:
+        before, _, _ = head.partition(b"\0")
+        line = before.count(b"\n") + 1
         raise DataError(
             f"{path} is neither a JLS file nor a text table",
-            evidence=f"it begins with {head[:16]!r}",
+            evidence=f"it begins with {head[:16]!r}, and line {line} has a zero byte",
+            try_next=ZEROS,
         )
     lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
     comments = [at for at, line in enumerate(lines) if line.startswith("#")]

@@ -16,12 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.importers.csv_form import Form, split
+from rig.importers.csv_form import ZEROS, Form, split
 from rig.importers.csv_heading import Column, Heading, SyncColumn
 from rig.importers.csv_times import LAST_DIGITS, Stamps
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.numeral import DecimalMark, is_number, without_no_readings
 from rig.importers.opened import LARGEST
+from rig.plain_text import shortened
 
 #: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known
 #: (Power Profiler).
@@ -31,6 +32,8 @@ _LEVELS = {
     "x": BOTH, "-": UNKNOWN, "": UNKNOWN,
 }  # fmt: skip
 _LEVEL_CHARACTERS = 16
+#: So much of a cell is quoted.
+_QUOTED_CHARACTERS = 60
 #: Before its version 3 pandas rounds numbers to the last digit but one unless it is asked.
 _EXACT: dict[str, Any] = (
     {} if int(pd.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
@@ -271,9 +274,11 @@ class Piece:
                 "no dates: export the time in seconds; or --time none --rate HZ, if each "
                 "row is one sample and none is missing"
             )
+        if "\0" in cell:
+            hint = ZEROS
         raise DataError(
             f"{self.path}, line {number}: {name} is not a number",
-            evidence=repr(cell),
+            evidence=shortened(repr(cell), _QUOTED_CHARACTERS),
             try_next=hint,
         )
 

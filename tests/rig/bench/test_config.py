@@ -98,6 +98,22 @@ def test_a_missing_section_is_refused_with_what_it_may_hold(tmp_path: Path) -> N
     assert "asc" in caught.value.try_next
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is none"),
+        ("[sut]\n", "there is none"),
+        ("sut = 3\n", "there is the value 3"),
+        ("[sut]\nvirtual = 3\n", "there is virtual = 3, which is a value"),
+        ("[sut.virtual]\n[sut.posix]\n", "there is virtual, posix"),
+    ],
+)
+def test_what_stands_in_the_place_of_one_kind_is_said(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=r"exactly one table \[sut.KIND\]") as caught:
+        config.load(bench(tmp_path, text))
+    assert caught.value.evidence == said
+
+
 def test_two_kinds_in_one_section_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="exactly one table"):
         config.load(bench(tmp_path, GOOD + "[task.asc]\n"))

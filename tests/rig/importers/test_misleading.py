@@ -50,6 +50,27 @@ def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, dama
     assert path.name in caught.value.cause and caught.value.evidence and caught.value.try_next
 
 
+@pytest.mark.parametrize("rows_before", [2, 20_000], ids=["in the first rows", "far below"])
+def test_zero_bytes_in_a_table_are_named_and_not_all_shown(
+    tmp_path: Path, rows_before: int
+) -> None:
+    rows = [f"{number / 1000},0.01\n" for number in range(rows_before + 2)]
+    path = tmp_path / "a.csv"
+    head = "".join(rows[:rows_before])
+    path.write_text(f"time (s),power (W)\n{head}{chr(0) * 3000}{''.join(rows[rows_before:])}")
+    with pytest.raises(DataError) as caught:
+        open_any(path, tmp_path / "scratch")
+    assert f"line {rows_before + 2}" in str(caught.value)
+    assert "zero bytes" in caught.value.try_next and len(str(caught.value)) < 500
+
+
+def test_an_error_quotes_no_more_than_the_beginning_and_the_end_of_what_is_very_long() -> None:
+    error = DataError("a file is damaged", evidence="begins" + "x" * 100_000 + "ends")
+    assert error.evidence.startswith("begins") and "ends (100010 characters)" in error.evidence
+    assert len(str(error)) < 5000
+    assert DataError("a file is damaged", evidence="x" * 3000).evidence == "x" * 3000
+
+
 @pytest.mark.parametrize("kind", ["a file", "a device that is no port", "a folder"])
 def test_what_is_no_serial_port_is_said_to_be_none(tmp_path: Path, kind: str) -> None:
     (tmp_path / "plain").write_bytes(b"x")
