@@ -12,6 +12,7 @@ as they are taken, and the page is drawn for each 0.4 s of it.
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import resource
@@ -228,4 +229,6 @@ def resident_b() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("seconds", nargs="?", type=float, default=10.0, help="of each row")
+    sys.exit(main(parser.parse_args().seconds))

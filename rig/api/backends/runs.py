@@ -133,8 +133,9 @@ def _tables(bench: Path | None) -> dict[str, Any]:
 
 
 def _of_example(name: str, wanted: Wanted) -> Config:
-    """Return an example bench: of this name, else one of this kind, of simulated energy first;
-    else the backend with its defaults.
+    """Return an example bench: of this name, else one of this kind, those that bear the kind's
+    name first (torch-asc is a GPU's program on a processor), then those of simulated energy; else
+    the backend with its defaults.
     """
     task, _ = _task({}, wanted)
     known = examples.examples()
@@ -142,6 +143,7 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     of_kind = [one for one in known if (one.sut, one.task) == (name, task)]
     of_kind.sort(
         key=lambda one: (
+            not one.name.startswith(name),
             "virtual" not in one.monitor,
             not one.name.endswith(f"-{task}"),
             one.name,

@@ -298,6 +298,15 @@ def test_the_example_s_variants_are_benches() -> None:
         assert planned["monitor"] == {"none": planned["monitor"]["none"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "device", "monitor"), [("gpu", "cuda", "nvml"), ("torch-asc", "cpu", "virtual")]
+)
+def test_a_kind_is_the_example_that_bears_its_name(name: str, device: str, monitor: str) -> None:
+    planned = tomllib.loads(runs.plan(name, Wanted(MODEL)).text)
+    assert planned["sut"]["gpu"]["device"] == device
+    assert list(planned["monitor"]) == [monitor]
+
+
 def test_one_changed_answer_is_found(done: Done) -> None:
     session = open_session(done.sessions[0])
     theirs = agreement.answers(session)
