@@ -100,3 +100,24 @@ def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
             return bench.run(trials, tmp_path)
 
     return run
+
+
+@pytest.fixture
+def read_networks_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read NIR files, which the test itself has written, in this process.
+
+    The rig starts a process for each, as a damaged file may crash HDF5: what that takes to start is
+    nearly all of reading one. tests/rig/network/test_nir_file.py reads them as the rig does, and so
+    is read here what is no such file.
+    """
+    from rig.network import hdf5_tree, nir_file
+
+    ask = nir_file._ask
+
+    def answer(path: Path, limit_s: float) -> bytes:
+        try:
+            return hdf5_tree.answer(str(path), nir_file.ARRAYS_B)
+        except Exception:
+            return ask(path, limit_s)
+
+    monkeypatch.setattr(nir_file, "_ask", answer)

@@ -96,6 +96,16 @@ def limit_memory(array_b: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_b, limit_b))
 
 
+def answer(path: str, limit_b: int) -> bytes:
+    """Return the tree of a file in the form that this program writes."""
+    tree = Tree(limit_b)
+    block = io.BytesIO()
+    with h5py.File(path, "r") as file:
+        content = tree.of(file["node"])
+    np.savez(block, tree=np.asarray(json.dumps(content)), **tree.arrays)
+    return block.getvalue()
+
+
 def main() -> None:
     """Read the file; write its tree, or one line of what went wrong and exit code 1."""
     path, limit_s, limit_b, parent = sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:5])
@@ -103,17 +113,13 @@ def main() -> None:
     faulthandler.dump_traceback_later(limit_s, exit=True)
     end_with(parent)
     limit_memory(limit_b)
-    tree = Tree(limit_b)
-    block = io.BytesIO()
     try:
-        with h5py.File(path, "r") as file:
-            content = tree.of(file["node"])
-        np.savez(block, tree=np.asarray(json.dumps(content)), **tree.arrays)
+        block = answer(path, limit_b)
     except Exception as error:  # h5py raises whatever it stumbles over
         text = " ".join(str(error).split()) or "no reason was given"
         sys.stderr.write(f"{type(error).__name__}: {text}\n")
         sys.exit(1)
-    sys.stdout.buffer.write(block.getbuffer())
+    sys.stdout.buffer.write(block)
 
 
 if __name__ == "__main__":

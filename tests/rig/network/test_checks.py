@@ -17,6 +17,8 @@ from rig.network import graph
 from rig.network.checks import findings, require_sound
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 DT_S = 1e-3
 
 

@@ -18,6 +18,8 @@ from rig.network.complexity import Complexity
 from rig.network.conventions import PRESETS
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 VECTORS = ROOT / "tests" / "vectors" / "nir" / "complexity"
 HARNESS = json.loads((VECTORS / "harness.json").read_text())
 SHIPPED = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"

@@ -27,6 +27,8 @@ from tests.rig.network.random_networks import (
     random_values,
 )
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 VECTORS = ROOT / "tests" / "vectors" / "nir"
 SAMPLES, STEPS = 2, 15
 

@@ -11,6 +11,8 @@ from rig.network.conventions import PRESETS
 from rig.network.interpreter import run
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 VECTORS = ROOT / "tests" / "vectors" / "nir"
 SPIKES = sorted(path.stem for path in VECTORS.glob("*lif*.npz"))
 VALUES = sorted({path.stem for path in VECTORS.glob("*.npz")} - set(SPIKES))

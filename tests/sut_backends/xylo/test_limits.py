@@ -19,6 +19,8 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.xylo import limits
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 DT_S = 1e-3
 Nodes = dict[str, Any]
 

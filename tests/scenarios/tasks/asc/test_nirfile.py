@@ -18,6 +18,8 @@ from scenarios.tasks.asc.model import AscModel, NetworkLayer
 from scenarios.tasks.asc.nirfile import read_model, write_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

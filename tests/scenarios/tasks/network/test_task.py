@@ -29,6 +29,8 @@ from tests.boards import BOARDS, image
 from tests.builds import FIRMWARE
 from tests.checking import check
 
+pytestmark = pytest.mark.usefixtures("read_networks_here")
+
 NESTED = "recurrent-nested"
 FLAT = "recurrent-flat"
 CONV = "convolutional"
