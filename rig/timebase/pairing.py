@@ -319,10 +319,11 @@ def _vote(
     stop = bisect_right(edges, due_s + within_s, first)
     if not following:
         return first if stop - first == 1 else -1
-    votes = [
-        sum(_any(edges, edges[k] + rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following)
-        for k in range(first, stop)
-    ]
+    witnesses = [(rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following]
+    votes = []
+    for k in range(first, stop):
+        edge_s = edges[k]
+        votes.append(sum(_any(edges, edge_s + after_s, limit_s) for after_s, limit_s in witnesses))
     most = max(votes)
     if 2 * most < len(following):
         return -1
@@ -333,4 +334,5 @@ def _vote(
 
 
 def _any(times_s: Sequence[float], due_s: float, reach_s: float) -> bool:
-    return bisect_left(times_s, due_s - reach_s) < bisect_right(times_s, due_s + reach_s)
+    first = bisect_left(times_s, due_s - reach_s)
+    return first < len(times_s) and times_s[first] <= due_s + reach_s

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.timebase.align import DEBOUNCE_HOLDS, RESIDUAL_LIMIT_PERIODS, Alignment, align
+from tests.length import length
 
 pytestmark = pytest.mark.computes
 
@@ -96,7 +97,7 @@ def strangers(run: Run, count: int, first_s: float, last_s: float) -> NDArray[np
     hz=st.sampled_from(RATES),
     rhythm=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 30), deadline=None)
 def test_all_marks_find_their_edges_whatever_the_skew(
     seed: int, ppm: float, hz: float, rhythm: bool
 ) -> None:
@@ -112,7 +113,7 @@ def test_all_marks_find_their_edges_whatever_the_skew(
 def test_clocks_that_differ_by_the_limit_are_right_also_at_a_coarse_monitor(
     ppm: float, rhythm: bool, hz: float
 ) -> None:
-    for seed in range(10):
+    for seed in range(length(10, 3)):
         run = session(seed, hz, ppm, rhythm)
         assert codes(run, run.edges) == []
 
@@ -174,7 +175,7 @@ def test_an_hour_with_a_crystal_that_warms_and_cools_is_followed() -> None:
 def test_missing_edges_are_named_and_shift_nothing(
     where: str, count: int, hz: float, rhythm: bool
 ) -> None:
-    for seed in range(5):
+    for seed in range(length(5, 2)):
         run = session(seed, hz, rhythm=rhythm)
         whole = np.arange(len(run.ticks))
         lost = {
@@ -211,7 +212,7 @@ def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(lost: slice, rhyt
 def test_extra_edges_are_named_and_shift_nothing(
     where: str, count: int, hz: float, rhythm: bool
 ) -> None:
-    for seed in range(5):
+    for seed in range(length(5, 2)):
         run = session(seed, hz, rhythm=rhythm)
         t = run.times_s
         spans = {
@@ -312,7 +313,7 @@ def test_one_edge_off_the_line_is_a_sync_problem_and_moves_no_other(late_limits:
 
 
 def test_edges_that_all_scatter_are_a_sync_problem_and_not_missing() -> None:
-    for seed in range(10):
+    for seed in range(length(10, 4)):
         run = session(seed)
         assert codes(run, run.edges + run.random.normal(0, 20e-6, len(run.edges))) == ["sync"]
 
@@ -360,7 +361,7 @@ def test_two_edges_out_of_many_tell_nothing() -> None:
     hz=st.sampled_from([*RATES, 1_000]),
     rhythm=st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=length(100, 30), deadline=None)
 def test_edges_of_something_else_are_never_aligned(
     seed: int, share: float, hz: float, rhythm: bool
 ) -> None:
@@ -395,7 +396,7 @@ def test_a_rhythm_without_beginning_and_end_can_be_read_in_more_than_one_way() -
     lost=st.floats(0, 0.1),
     extra=st.floats(0, 0.1),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=length(200, 80), deadline=None)
 def test_every_pair_is_a_true_pair_and_nearly_all_are_found(
     seed: int, marks: int, longest_s: float, ppm: float, hz: float, lost: float, extra: float
 ) -> None:

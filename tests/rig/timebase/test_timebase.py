@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rig.errors import LocalProtocolError
 from rig.timebase.timebase import Timebase
+from tests.length import length
 
 pytestmark = pytest.mark.computes
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.computes
     offset_s=st.floats(-1e3, 1e3),
     intervals=st.lists(st.integers(1, 10**9), min_size=2, max_size=50),
 )
-@settings(max_examples=200)
+@settings(max_examples=length(200, 80))
 def test_points_on_a_line_are_found_again_however_large_the_ticks(
     origin: int, hz: int, ppm: float, offset_s: float, intervals: list[int]
 ) -> None:
@@ -90,12 +91,14 @@ def test_fewer_than_two_different_ticks_are_refused(ticks: list[int]) -> None:
 EVEN_S = np.linspace(0, 10, 200)
 #: Two bursts far apart, and a few marks between them.
 UNEVEN_S = np.concatenate([np.linspace(0, 0.05, 20), [1.0, 3.0, 3.1], np.linspace(9.9, 10, 20)])
+#: How often a scatter is drawn.
+FITS = length(2000, 500)
 FEW_S = np.array([0.0, 0.002, 0.006, 0.008, 0.016])
 
 
 @cache
 def fits(marks: str) -> list[Timebase]:
-    """Fit 2000 times to marks whose edges lie anywhere in their samples of 10 µs."""
+    """Fit often to marks whose edges lie anywhere in their samples of 10 µs."""
     times_s = {"even": EVEN_S, "uneven": UNEVEN_S}[marks]
     ticks = [round(t * 1e9) for t in times_s]
     random = np.random.default_rng(5)
@@ -103,7 +106,7 @@ def fits(marks: str) -> list[Timebase]:
         Timebase.fit(
             ticks, list(times_s + random.uniform(-0.5e-5, 0.5e-5, len(times_s))), 1e-5, 1e-9
         )
-        for _ in range(2000)
+        for _ in range(FITS)
     ]
 
 
@@ -117,7 +120,7 @@ def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(
     stated_s = [fit.seconds_u_s(tick) for fit in fits(marks)]
     # By chance some edges lie as if along a faint bend.
     assert 0.8 * np.mean(stated_s) < np.std(errors_s) < 1.1 * np.mean(stated_s)
-    assert abs(np.mean(errors_s)) < 4 * np.mean(stated_s) / np.sqrt(2000)
+    assert abs(np.mean(errors_s)) < 4 * np.mean(stated_s) / np.sqrt(FITS)
 
 
 @pytest.mark.parametrize("times_s", [EVEN_S, UNEVEN_S, FEW_S], ids=["even", "uneven", "few"])
@@ -127,14 +130,15 @@ def test_the_stated_uncertainty_of_an_interval_is_the_scatter_of_its_errors(
 ) -> None:
     random = np.random.default_rng(6)
     period_s = 1e-5
+    ticks = [round(t * 1e9) for t in times_s]
     start = round(0.2 * times_s[-1] * 1e9)
     stop = round(0.9 * times_s[-1] * 1e9)
     errors_s = []
     stated_s = []
-    for _ in range(2000):
+    for _ in range(FITS):
         noise_s = random.normal(0, noise_periods * period_s, len(times_s)) if noise_periods else 0.0
         edges_s = times_s + random.uniform(-period_s / 2, period_s / 2, len(times_s)) + noise_s
-        fit = Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), period_s, 1e-9)
+        fit = Timebase.fit(ticks, list(edges_s), period_s, 1e-9)
         errors_s.append(fit.interval_s(start, stop) - (stop - start) * 1e-9)
         stated_s.append(fit.interval_u_s(start, stop))
     # Of the few points, the larger of residual and resolution is too large by chance: a little, and
