@@ -19,7 +19,7 @@ import pyjls
 
 from rig.errors import DataError
 from rig.trace.chunks import Chunks
-from rig.trace.trace import ABOUT, LENGTHS, user_data
+from rig.trace.jls_file import ABOUT, LENGTHS, user_data
 
 _LIMIT_S = 600
 #: How the folder of a copy that is not whole yet is named.

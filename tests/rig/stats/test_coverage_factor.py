@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.interval_coverage import Found, experiment, finding, population
 from rig.stats import coverage_factor as module
 from rig.stats.coverage_factor import coverage_factor, first_step_beyond
+from tests.length import length
 
 # They give way to other processes, and where these want all of the processors they take long.
 pytestmark = [pytest.mark.computes, pytest.mark.timeout(900)]
@@ -279,11 +280,12 @@ def test_the_binomial_interval_of_clustered_answers_is_seen_to_be_too_narrow() -
     assert inside["accuracy, binomial"] < 0.9 and inside["accuracy, other"] > 0.85
 
 
-def test_the_intervals_of_forty_virtual_runs_hold_the_truth_about_as_often_as_they_say() -> None:
-    inside = covered(experiment(40))
-    # Of 40 runs with 95 % each, fewer than 33 inside happen once in 4000 times; the benchmark runs
-    # a thousand.
-    assert all(share >= 33 / 40 for share in inside.values()), inside
+def test_the_intervals_of_virtual_runs_hold_the_truth_about_as_often_as_they_say() -> None:
+    runs = length(40, 20)
+    inside = covered(experiment(runs))
+    # With 95 % each, fewer than 33 of 40 inside happen once in 1400 times, fewer than 15 of 20 once
+    # in 3000; the benchmark runs a thousand.
+    assert all(share >= length(33, 15) / runs for share in inside.values()), inside
 
 
 @pytest.mark.repeats
@@ -297,7 +299,7 @@ def test_so_do_those_of_streams_and_searches(scenario: str, runs: int, least: in
 
 
 def test_an_instrument_worse_than_it_says_is_seen_by_the_same_experiment() -> None:
-    inside = covered(experiment(20, worse=4.0))
+    inside = covered(experiment(length(20, 12), worse=4.0))
     assert inside["energy_total"] < 33 / 40 and inside["power_active"] < 33 / 40, inside
     assert inside["latency_total"] >= 16 / 20, inside
 

@@ -26,6 +26,7 @@ from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
 from tests.commands import rig
+from tests.length import length
 
 BENCHES = Path(__file__).parents[3] / "benches"
 SLOW_HZ = 100_000
@@ -104,7 +105,7 @@ def require_all(trace: Trace, samples: int) -> None:
 
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1, 2, 100, 127, 128, 129])
-@pytest.mark.parametrize("multiple", [1, 2, 7])
+@pytest.mark.parametrize("multiple", [1, 2, pytest.param(7, marks=pytest.mark.repeats)])
 def test_below_1_mhz_no_sample_is_lost_about_a_multiple_of_81_920(
     tmp_path: Path, multiple: int, beyond: int
 ) -> None:
@@ -121,7 +122,7 @@ def test_below_1_mhz_no_sample_is_lost_where_a_second_level_begins(
 
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1, 2, 1000, 1023, 1024, 1025])
-@pytest.mark.parametrize("multiple", [1, 3])
+@pytest.mark.parametrize("multiple", [1, pytest.param(3, marks=pytest.mark.repeats)])
 def test_from_1_mhz_on_no_sample_is_lost_about_a_multiple_of_655_360(
     tmp_path: Path, multiple: int, beyond: int
 ) -> None:
@@ -291,7 +292,7 @@ def test_a_table_of_unlucky_length_is_converted_whole(tmp_path: Path) -> None:
 @example(length=32_000 + 1)
 @example(length=32_000 + 1599)
 @example(length=3200 + 159)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=length(80, 20), deadline=None)
 def test_the_index_ends_where_the_library_has_it(
     tmp_path_factory: pytest.TempPathFactory, length: int
 ) -> None:
