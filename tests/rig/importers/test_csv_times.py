@@ -24,6 +24,7 @@ from rig.cli.measure import measure
 from rig.errors import DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from tests.length import length
 
 EXACT = 'source = "exact, for a test"\nclock_ppm = 0\n' + "".join(
     f"[[{name}]]\nup_to = 10\ngain = 0\noffset = 0\n" for name in ("current", "voltage")
@@ -120,7 +121,7 @@ def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read
     start=st.sampled_from([0, 17, 1_700_000_000_000]),
     digits=st.integers(0, 2),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 20), deadline=None)
 def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_said(
     tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, start: int, digits: int
 ) -> None:
@@ -301,7 +302,7 @@ def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -
     start=st.sampled_from([0, 1_700_000_000_000]),
 )
 @example(hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 20), deadline=None)
 def test_random_missing_rows_are_gaps_or_a_doubt_is_said_or_rows_are_taken_as_stamped(
     tmp_path_factory: pytest.TempPathFactory,
     hz: float,

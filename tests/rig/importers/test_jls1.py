@@ -26,6 +26,7 @@ from rig.importers.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 from rig.trace.trace import Trace, reading
+from tests.length import length
 
 MAGIC = bytes(
     [0xD3, 0x74, 0x61, 0x67, 0x66, 0x6D, 0x74, 0x20, 0x0D, 0x0A, 0x20, 0x0A, 0x20, 0x20, 0x1A, 0x1C]
@@ -226,7 +227,7 @@ def test_a_file_of_the_first_releases_is_read(tmp_path: Path) -> None:
     per_block=st.integers(1, 90),
     slope=st.integers(-3, 3),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=length(20, 8), deadline=None)
 def test_what_a_change_of_range_spoils_is_a_line_between_the_samples_beside_it(
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[tuple[int, int]],
@@ -259,7 +260,7 @@ def _put(folder: Path, content: bytes) -> Path:
 
 
 @given(seed=st.integers(0, 2**32), sizes=st.tuples(st.integers(1, 130), st.integers(1, 130)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=length(10, 4), deadline=None)
 def test_where_blocks_begin_makes_no_difference(
     tmp_path_factory: pytest.TempPathFactory, seed: int, sizes: tuple[int, int]
 ) -> None:
@@ -473,7 +474,7 @@ def test_a_byte_that_changed_anywhere_is_found() -> None:
 
 
 @given(cut=st.integers(0, len(SMALL) - 1), content=st.sampled_from([SMALL, UNCLOSED]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=length(25, 12), deadline=None)
 def test_a_file_cut_anywhere_is_refused_or_read_up_to_there(
     tmp_path_factory: pytest.TempPathFactory, cut: int, content: bytes
 ) -> None:
@@ -491,7 +492,7 @@ def test_a_file_cut_anywhere_is_refused_or_read_up_to_there(
 
 
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=length(30, 12), deadline=None)
 def test_blocks_of_any_content_never_crash_the_reader(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

@@ -29,6 +29,7 @@ from rig.importers.opened import Opened, Options
 from rig.settings.check import checked
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
+from tests.length import length
 
 Open = Callable[..., Opened]
 F32 = "f32"
@@ -121,7 +122,7 @@ def plain(path: Path, hz: int = 1000, samples: int = 100) -> Path:
     gpi_times=st.sampled_from([1, 2, 5]),
     voltage_part=st.sampled_from([1, 4]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=length(30, 12), deadline=None)
 def test_signals_of_any_offset_and_rate_are_laid_side_by_side_exactly(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
@@ -487,7 +488,7 @@ NUMBERS = st.floats(-10, 10, allow_nan=False, width=32).filter(lambda x: x == 0 
         ]
     ),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 20), deadline=None)
 def test_any_numbers_written_as_text_and_read_back_give_the_same_energy(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[float, float]],

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rig.errors import DataError, RigError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from tests.length import length
 
 LOW, HIGH = 1, 2
 
@@ -96,7 +97,7 @@ def test_a_rate_may_be_told_as_the_time_of_a_sample_and_a_line_has_its_edges(
         opened(tmp_path, recording(), supply_v=3.0, sync="D2")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 @given(st.integers(0, 400), st.integers(0, 255), st.booleans())
 def test_a_damaged_file_is_an_error_and_no_crash(
     tmp_path_factory: pytest.TempPathFactory, at: int, byte: int, before: bool

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from rig.errors import ConfigError, DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from tests.length import length
 
 NOT_KNOWN, LOW, HIGH, BOTH = range(4)
 ABOUT = {
@@ -57,7 +58,7 @@ def opened(tmp_path: Path, content: bytes, name: str = "a.ppk2", **options: Any)
     values=st.lists(st.floats(0, 1e6, width=32), min_size=1, max_size=300),
     hz=st.sampled_from([1, 1000, 100_000]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=length(15, 8), deadline=None)
 def test_energy_is_that_of_the_samples(
     tmp_path_factory: pytest.TempPathFactory, values: list[float], hz: int
 ) -> None:
@@ -110,7 +111,7 @@ WHOLE = archive(frame(1000.0) * 50)
 
 
 @given(cut=st.integers(4, len(WHOLE) - 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=length(25, 12), deadline=None)
 def test_an_archive_cut_anywhere_is_refused(
     tmp_path_factory: pytest.TempPathFactory, cut: int
 ) -> None:
@@ -119,7 +120,7 @@ def test_an_archive_cut_anywhere_is_refused(
 
 
 @given(at=st.integers(4, len(WHOLE) - 1), bit=st.integers(0, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 def test_a_byte_that_changed_gives_an_error_or_makes_no_difference(
     tmp_path_factory: pytest.TempPathFactory, at: int, bit: int
 ) -> None:

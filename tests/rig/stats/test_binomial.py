@@ -7,10 +7,11 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.stats.binomial import Share, at_least, at_most, places
+from tests.length import length
 
 
 def exact(count: int, n: int, share: Fraction) -> Fraction:
@@ -21,6 +22,7 @@ def exact(count: int, n: int, share: Fraction) -> Fraction:
 
 
 @given(st.integers(1, 120), st.data(), st.integers(1, 999))
+@settings(max_examples=length(100, 30))
 def test_both_tails_are_those_of_exact_fractions(
     n: int, data: st.DataObject, thousandths: int
 ) -> None:

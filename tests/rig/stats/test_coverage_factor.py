@@ -182,7 +182,7 @@ COMPONENT = st.tuples(st.floats(1e-9, 1e3), SHAPES)
 
 
 @given(st.lists(COMPONENT, min_size=1, max_size=6), COMPONENT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 def test_one_more_component_never_makes_the_interval_narrower(
     components: list[tuple[float, str]], more: tuple[float, str]
 ) -> None:
@@ -201,7 +201,7 @@ def test_one_more_component_never_makes_the_interval_narrower(
         max_size=6,
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=length(40, 20), deadline=None)
 def test_any_budget_has_a_factor_about_those_of_its_shapes(
     components: list[tuple[float, str]],
 ) -> None:
@@ -210,7 +210,7 @@ def test_any_budget_has_a_factor_about_those_of_its_shapes(
 
 
 @given(st.lists(COMPONENT, min_size=1, max_size=6))
-@settings(max_examples=60)
+@settings(max_examples=length(60, 25))
 def test_frequencies_beyond_which_nothing_is_left_change_no_factor(
     components: list[tuple[float, str]],
 ) -> None:

@@ -8,10 +8,11 @@ import math
 import numpy as np
 import pytest
 import scipy  # its statistics are imported where they are used: that takes a second
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.stats import few_values
+from tests.length import length
 
 
 def test_any_values_have_students_interval() -> None:
@@ -45,6 +46,7 @@ def test_exponential_times_have_about_the_exact_interval_of_their_mean() -> None
 
 
 @given(st.lists(st.floats(0, 1e3), min_size=2, max_size=8))
+@settings(max_examples=length(100, 40))
 def test_the_interval_of_times_is_not_negative_holds_their_order_and_scales(
     values: list[float],
 ) -> None:

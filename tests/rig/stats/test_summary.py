@@ -8,15 +8,17 @@ import statistics as reference
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rig.stats.summary import NORMAL_95, mean, percentile, percentile_error, ratio, standard_error
+from tests.length import length
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
 
 
 @given(values)
+@settings(max_examples=length(100, 40))
 def test_mean_and_standard_error_equal_the_standard_library(xs: list[float]) -> None:
     assert mean(xs) == pytest.approx(reference.fmean(xs), rel=1e-12, abs=1e-9)
     error = standard_error(xs)
@@ -41,6 +43,7 @@ def test_percentiles_interpolate() -> None:
     st.sampled_from([0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0]) | st.floats(0, 100),
 )
 @example([math.inf], 0.0)
+@settings(max_examples=length(100, 40))
 def test_a_percentile_is_numpys_to_the_last_bit(values: list[float], percent: float) -> None:
     with np.errstate(all="ignore"):
         expected = float(np.percentile(np.asarray(values), percent))

@@ -7,10 +7,11 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.stats.time_to_target import Attempt, quantile, success, time_to_solution_s
+from tests.length import length
 
 
 def reached(*times_s: float) -> list[Attempt]:
@@ -58,6 +59,7 @@ def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not
     st.floats(0.5, 60.0),
     st.sampled_from([0.1, 0.5, 0.9]),
 )
+@settings(max_examples=length(100, 40))
 def test_a_limit_only_widens_the_interval(
     times_s: list[float], limit_s: float, share: float
 ) -> None:

@@ -18,6 +18,7 @@ from rig.errors import DataError
 from rig.trace.edges import from_levels, from_voltage
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
+from tests.length import length
 
 HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
 
@@ -27,6 +28,7 @@ HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
     first=st.integers(0, 1),
     cuts=st.lists(st.integers(1, 60), max_size=4),
 )
+@settings(max_examples=length(100, 40))
 def test_every_change_of_a_sampled_line_is_an_edge(
     runs: list[int], first: int, cuts: list[int]
 ) -> None:
@@ -62,16 +64,16 @@ def averaged(
     low_v=st.floats(-0.2, 0.3),
     swing_v=st.floats(1.0, 4.0),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=length(80, 30), deadline=None)
 def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
     gaps: list[tuple[float, float]], low_v: float, swing_v: float
 ) -> None:
     at = 0.0
     falls = []
     rises = []
-    for before, length in gaps:
+    for before, low in gaps:
         falls.append(at + before)
-        rises.append(at + before + length)
+        rises.append(at + before + low)
         at = rises[-1]
     count = int(at) + 4
     # A whole sample of either level must be somewhere, or nobody knows the levels.
@@ -160,7 +162,7 @@ def test_what_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
 
 
 @given(chunks=st.lists(st.integers(1, 40), min_size=1, max_size=30), seed=st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=length(30, 12), deadline=None)
 def test_packed_and_single_levels_give_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[int], seed: int
 ) -> None:

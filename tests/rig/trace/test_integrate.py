@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.trace.integrate import Sums
+from tests.length import length
 
 RANGES = st.lists(st.floats(1e-6, 1.0), max_size=4, unique=True).map(sorted)
 
@@ -31,7 +32,7 @@ def by_hand(current: np.ndarray, voltage: np.ndarray, inner: list[float]) -> np.
     noise=st.sampled_from([0.0, 1e-6, 0.01]),
     cuts=st.lists(st.integers(0, 4000), max_size=3),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=length(80, 30), deadline=None)
 def test_each_sample_counts_in_the_range_of_its_current(
     seed: int, inner: list[float], levels: list[tuple[float, int]], noise: float, cuts: list[int]
 ) -> None:

@@ -26,6 +26,7 @@ from rig.trace.reduced import CURRENT_MEAN, POWER_MEAN
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.trace import CURRENT, Trace, reading
 from rig.trace.writer import TraceWriter
+from tests.length import length
 from tests.waiting import eventually
 
 HZ = 100_000
@@ -94,7 +95,7 @@ def marks_of(gaps: list[int], window: int = WINDOW) -> list[int]:
     ahead=st.sampled_from([0, 0, 700]),
     rest=st.integers(0, 7000),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=length(40, 15), deadline=None)
 def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
     tmp_path_factory: pytest.TempPathFactory,
     gaps: list[int],

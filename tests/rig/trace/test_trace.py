@@ -23,6 +23,7 @@ from rig.errors import DataError, StorageFull
 from rig.trace.recovery import copy_all, recover
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
+from tests.length import length
 from tests.waiting import eventually
 
 HZ = 1000
@@ -59,7 +60,7 @@ def by_hand_j(power_w: NDArray[np.float64], start_s: float, stop_s: float) -> fl
     ends=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     chunk=st.integers(1, 400),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 def test_energy_between_any_two_instants_equals_the_sum_by_hand(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
@@ -84,7 +85,7 @@ def test_energy_between_any_two_instants_equals_the_sum_by_hand(
 
 
 @given(levels=st.lists(st.integers(0, 1), min_size=2, max_size=200), chunk=st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 def test_every_level_change_is_an_edge_halfway_between_its_samples(
     tmp_path_factory: pytest.TempPathFactory, levels: list[int], chunk: int
 ) -> None:
@@ -216,7 +217,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
     inside=st.floats(0, 1),
     after=st.floats(0, 1),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 25), deadline=None)
 def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
     tmp_path_factory: pytest.TempPathFactory,
     start: float,
@@ -245,7 +246,7 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
     seed=st.integers(0, 2**32),
     gaps=st.lists(st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=length(40, 15), deadline=None)
 def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
     tmp_path_factory: pytest.TempPathFactory, seed: int, gaps: list[tuple[int, int]]
 ) -> None:

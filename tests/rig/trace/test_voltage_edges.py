@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.trace import voltage_edges
 from rig.trace.edges import from_voltage
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
+from tests.length import length
 
 HZ = 1000.0
 
@@ -27,6 +28,7 @@ HZ = 1000.0
     seed=st.integers(0, 2**32 - 1),
     block=st.sampled_from([1, 7, 64, 10_000]),
 )
+@settings(max_examples=length(100, 30))
 def test_pieces_give_the_edges_of_the_whole(
     runs: list[int],
     noise_v: float,

@@ -67,7 +67,9 @@ def probed(*overrides: str) -> dict[str, Finding]:
     return {finding.name: finding for finding in probe(VIRTUAL_NULL, [*SLOW, *overrides])}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.repeats) for seed in (2, 3))]
+)
 @pytest.mark.parametrize("errors", [False, True])
 @pytest.mark.parametrize("name", MONITORS)
 def test_no_trial_of_a_device_that_another_cable_feeds_is_valid(
