@@ -6,12 +6,14 @@ and what has a fixed form is read by attributes.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.sources import parsed
 
 TESTS = ROOT / "tests"
 #: What is here mirrors a folder of the product.
@@ -98,9 +100,15 @@ BY_NAME = {
 }
 
 
+#: Something in brackets that begins as a text: a file without it need not be parsed.
+TAKEN = re.compile(r"""[\w)\]}"']\s*\[\s*\(*\s*\w*["']""")
+
+
 def taken_by_name(path: Path) -> Iterator[str]:
     """Yield what a file takes by a name that is written there; types are none of it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    if not TAKEN.search(path.read_text(encoding="utf-8")):
+        return
+    for node in ast.walk(parsed(path)):
         match node:
             case ast.Subscript(value=value, slice=ast.Constant(value=str())):
                 owner = ast.unparse(value).rpartition(".")[2]
