@@ -4,6 +4,9 @@
 Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of
 memory, nothing is left to switch a real instrument off: then this process finds its pipe closed,
 opens the instrument again, and closes it, which leaves the supply off.
+
+It waits beside whatever is measured, and is to take little of the computer: what it needs to switch
+off (rig/bench/supply_off.py), it imports only then.
 """
 
 from __future__ import annotations
@@ -11,37 +14,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rig import typed
-from rig.bench import config, plugins
-from rig.bench.config import Config
-from rig.errors import BenchError, RigError
-from rig.interfaces.context import BenchContext
-from rig.plain_text import one_line
+from rig.errors import BenchError
+
+if TYPE_CHECKING:
+    from rig.bench.config import Config
 
 _RELEASED = "released\n"
-#: A killed process's ports are free at once, a USB instrument may need to be found again.
-_TRIES = 10
-_PAUSE_S = 1.0
 #: So long the process may take to end once it is released; then it is killed.
 _LEAVE_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """What the process is to do when the rig is gone: the bench file, and which rails have a
-    supply.
-    """
-
-    bench: str
-    rails: tuple[str, ...]
 
 
 class SupplyWatchdog:
@@ -70,7 +55,7 @@ class SupplyWatchdog:
             raise BenchError(
                 "no process can be started to watch over the supply", evidence=str(error)
             ) from error
-        self._say(json.dumps(typed.to_json(_Order(resolved.toml(), tuple(rails)))) + "\n")
+        self._say(json.dumps({"bench": resolved.toml(), "rails": list(rails)}) + "\n")
 
     def __enter__(self) -> SupplyWatchdog:
         return self
@@ -99,38 +84,14 @@ class SupplyWatchdog:
             self._process.stdin.flush()
 
 
-def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
-    """Open and close the monitors of these rails, so that the supply is off; return what went
-    wrong, a line a rail.
-    """
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "bench.toml"
-        path.write_text(bench_toml, encoding="utf-8")
-        resolved = config.load(path)
-    return [problem for rail in rails if (problem := _switch_off(resolved, rail))]
-
-
-def _switch_off(resolved: Config, rail: str) -> str:
-    choice = resolved.monitors[rail]
-    said = ""
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_PAUSE_S)
-        try:
-            plugins.find("monitor", choice.kind).open(choice.settings, BenchContext()).close()
-        except RigError as error:
-            said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
-        else:
-            return ""
-    return said
-
-
 def main() -> int:
     """Wait for the rig's word or its end."""
     first = sys.stdin.readline()
     if not first or sys.stdin.read().endswith(_RELEASED):
         return 0
-    order = typed.from_json(_Order, json.loads(first), "the order")
-    problems = switch_off(order.bench, order.rails)
+    from rig.bench.supply_off import carry_out
+    from rig.plain_text import one_line
+
+    problems = carry_out(first)
     sys.stderr.write("".join(f"{one_line(problem)}\n" for problem in problems))
     return 1 if problems else 0

@@ -312,7 +312,11 @@ class VirtualSut:
         marks = []
         completed = 0
         for number, phase in enumerate(self._timed, start=1):
-            durations_s = [self._takes_s(phase) for _ in range(query.repeat * len(query.indices))]
+            pace = self._settings.drift.duration_at(self._world.now_ns())
+            durations_s = [
+                phase.duration_s * self._vary(phase) * pace
+                for _ in range(query.repeat * len(query.indices))
+            ]
             marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
             completed = len(durations_s)
         return marks, completed

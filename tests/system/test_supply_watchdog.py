@@ -100,7 +100,7 @@ def test_an_instrument_that_has_gone_as_well_is_named(board: Board, tmp_path: Pa
     board.process.kill()
     board.process.wait()
     started = time.monotonic()
-    from rig.bench.supply_watchdog import switch_off
+    from rig.bench.supply_off import switch_off
 
     problems = switch_off((tmp_path / "bench.toml").read_text(), [""])
     assert len(problems) == 1 and "may still be on" in problems[0]

@@ -33,6 +33,13 @@ KINDS = {
 }
 
 
+def spread(kind: str, every: range, step: int) -> range:
+    """Return the bytes that this kind of fault is to spoil, one in `step`; the kinds take turns, so
+    that each byte is spoilt.
+    """
+    return every[[*KINDS].index(kind) % step :: step]
+
+
 class FaultyLine:
     """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of each
     direction.

@@ -150,8 +150,8 @@ def conversation(device: Device | TimedDevice) -> list[list[tuple[Any, ...]]]:
     return answers
 
 
-def test_a_served_device_answers_each_request_as_the_firmware_does(tmp_path: Path) -> None:
-    firmware = build(tmp_path)
+def test_a_served_device_answers_each_request_as_the_firmware_does() -> None:
+    firmware = build()
     firmware.start()
     due = conversation(firmware)
     for request, said, wanted in zip(

@@ -7,35 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
-# Small frames: several DATA for a short sample, an output that does not fit into DONE, one answer
-# of a stream in TAKEN.
-SIZES = ["-DNR_MAX_PAYLOAD_B=64", "-DNR_MARKS_MAX=4"]
+from tests.builds import built
+
 OUTPUT_B = 40
 
 
-def build(folder: Path) -> Device:
-    """Return a device whose library is built in `folder`; skip where there is no compiler."""
+def build() -> Device:
+    """Build a device; skip where there is no compiler."""
     if not shutil.which("cc"):
         pytest.skip("no C compiler (Debian: gcc libc6-dev)")
-    library = folder / "device.so"
-    sources = [
-        *sorted(FIRMWARE.glob("core/*.c")),
-        FIRMWARE / "tests" / "fake_port.c",
-        FIRMWARE / "tests" / "fake_device.c",
-    ]
-    includes = [f"-I{FIRMWARE / folder}" for folder in ("core", "tests")]
-    subprocess.run(
-        ["cc", "-std=c99", "-O2", "-shared", "-fPIC", *SIZES, *includes, "-o", library, *sources],
-        check=True,
-    )
-    return Device(ctypes.CDLL(str(library)))
+    return Device(ctypes.CDLL(str(built("device-library") / "device" / "library.so")))
 
 
 class Device:

@@ -20,7 +20,8 @@ from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
-from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine
+from tests.length import length
+from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine, spread
 from tests.sut_backends.uart.core_device import OUTPUT_B, Device, build
 
 SAMPLES = [
@@ -30,9 +31,9 @@ SAMPLES = [
 
 
 @pytest.fixture(scope="module")
-def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
+def device() -> Device:
     """Build a device."""
-    return build(tmp_path_factory.mktemp("device"))
+    return build()
 
 
 def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> bytes:
@@ -87,11 +88,12 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
     device: Device, way: str, kind: str
 ) -> None:
     length_b = attempt(device, Fault())[1].passed[way]
-    ends = Counter(attempt(device, Fault(way, kind, at))[0] for at in range(length_b))
+    spoilt = spread(kind, range(length_b), length(1, 3))
+    ends = Counter(attempt(device, Fault(way, kind, at))[0] for at in spoilt)
     if kind == "cut":
         assert set(ends) <= {"DeadlineError", "RemoteProtocolError"}
     else:
-        assert ends == {"right": length_b}
+        assert ends == {"right": len(spoilt)}
 
 
 class StrayLine(FaultyLine):
@@ -115,7 +117,7 @@ class StrayLine(FaultyLine):
         return stray or super().read(timeout_s)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=length(200, 50), deadline=None)
 @given(noise=st.binary(max_size=300))
 def test_binary_noise_in_the_text_layer_costs_no_data(device: Device, noise: bytes) -> None:
     device.start()
@@ -126,7 +128,7 @@ def test_binary_noise_in_the_text_layer_costs_no_data(device: Device, noise: byt
 TEXT = st.text("abcdefghijklmnop 0123456789,.:-[]%\r\n", max_size=100).map(str.encode)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=length(200, 50), deadline=None)
 @given(
     to_device=st.dictionaries(st.integers(2, 12), TEXT, max_size=3),
     to_host=st.dictionaries(st.integers(4, 16), TEXT, max_size=3),

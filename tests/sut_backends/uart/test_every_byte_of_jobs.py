@@ -18,7 +18,8 @@ from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.stream_feeder import Feed
 from sut_backends.uart.text_client import TextClient
-from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine
+from tests.length import length
+from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine, spread
 from tests.sut_backends.uart.core_device import OUTPUT_B, Device, build
 
 COSTS = (-1, -4, -5, -9)
@@ -34,9 +35,9 @@ Job = Callable[[Device, FaultyLine, int], None]
 
 
 @pytest.fixture(scope="module")
-def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
+def device() -> Device:
     """Build a device."""
-    return build(tmp_path_factory.mktemp("device"))
+    return build()
 
 
 def enter(line: FaultyLine, nonce: int) -> FramedClient:
@@ -121,11 +122,9 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
     ended, line = attempt(device, job, Fault())
     assert ended == "right"
     # A stream takes its time: each byte of it is spoilt in every other way.
-    first_b, step_b = (entered_b, 1) if job is search else (entered_b + [*KINDS].index(kind) % 2, 2)
-    ends = Counter(
-        attempt(device, job, Fault(way, kind, at))[0]
-        for at in range(first_b, line.passed[way], step_b)
-    )
+    step_b = length(1, 3) if job is search else length(2, 6)
+    spoilt = spread(kind, range(entered_b, line.passed[way]), step_b)
+    ends = Counter(attempt(device, job, Fault(way, kind, at))[0] for at in spoilt)
     if kind == "cut":
         assert set(ends) <= {"DeadlineError", "RemoteProtocolError", "right"}
     else:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switch the supplies of a bench off when the rig that switched them on is gone."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig import typed
+from rig.bench import config, plugins
+from rig.bench.config import Config
+from rig.errors import RigError
+from rig.interfaces.context import BenchContext
+
+#: A killed process's ports are free at once, a USB instrument may need to be found again.
+_TRIES = 10
+_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is to be done when the rig is gone: the bench file, and which rails have a supply."""
+
+    bench: str
+    rails: tuple[str, ...]
+
+
+def carry_out(line: str) -> list[str]:
+    """Do what the watchdog was told to (rig/bench/supply_watchdog.py); return what went wrong, a
+    line a rail.
+    """
+    order = typed.from_json(_Order, json.loads(line), "the order")
+    return switch_off(order.bench, order.rails)
+
+
+def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
+    """Open and close the monitors of these rails, so that the supply is off; return what went
+    wrong, a line a rail.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "bench.toml"
+        path.write_text(bench_toml, encoding="utf-8")
+        resolved = config.load(path)
+    return [problem for rail in rails if (problem := _switch_off(resolved, rail))]
+
+
+def _switch_off(resolved: Config, rail: str) -> str:
+    choice = resolved.monitors[rail]
+    said = ""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        try:
+            plugins.find("monitor", choice.kind).open(choice.settings, BenchContext()).close()
+        except RigError as error:
+            said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
+        else:
+            return ""
+    return said
