@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,29 +26,52 @@ PAGES = {
 }
 
 
-def session(page: str, folder: Path) -> SessionResult:
-    """Run the bench of a page, five trials."""
-    with installed(page, folder) as bench_file, open_bench(bench_file) as bench:
-        return bench.run(root=folder / "sessions")
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], SessionResult]:
+    """Run the bench of a page once, five trials."""
+
+    @cache
+    def run(page: str) -> SessionResult:
+        folder = tmp_path_factory.mktemp("page")
+        with installed(page, folder) as bench_file, open_bench(bench_file) as bench:
+            return bench.run(root=folder / "sessions")
+
+    return run
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_plugin_of_a_page_is_listed_and_its_bench_has_a_true_verdict(
-    page: str, tmp_path: Path
+    session: Callable[[str], SessionResult], page: str, tmp_path: Path
 ) -> None:
     section, kind = PAGES[page]
-    with installed(page, tmp_path) as bench_file:
+    with installed(page, tmp_path):
         assert kind in plugins.names(section)
-        with open_bench(bench_file) as bench:
-            result = bench.run(root=tmp_path / "sessions")
-        page_made = write_report(result.folder)
+    result = session(page)
     assert [trial.problems for trial in result.trials] == [()] * 5
     assert result.ok
     assert result.metrics["accuracy"].value == 1.0
     assert result.metrics["energy_total"].value > 0
+    assert kind not in plugins.names(section)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "WRITE_A_SCENARIO.md",  # has metrics of its own
+        *(
+            pytest.param(page, marks=pytest.mark.repeats)
+            for page in ("WRITE_A_DRIVER.md", "WRITE_A_BACKEND.md", "WRITE_A_TASK.md")
+        ),
+    ],
+)
+def test_a_report_of_the_plugin_of_a_page_shows_every_metric(
+    session: Callable[[str], SessionResult], page: str, tmp_path: Path
+) -> None:
+    result = session(page)
+    with installed(page, tmp_path):
+        page_made = write_report(result.folder)
     shown = page_made.read_text(encoding="utf-8")
     assert all(name in shown for name in result.metrics)
-    assert kind not in plugins.names(section)
 
 
 def test_the_driver_of_the_page_finds_the_energies_and_edges_of_a_known_load(
@@ -73,16 +98,18 @@ def test_the_driver_of_the_page_finds_the_energies_and_edges_of_a_known_load(
 
 
 def test_the_backend_of_the_page_answers_a_null_query_with_the_power_it_states(
-    tmp_path: Path,
+    session: Callable[[str], SessionResult],
 ) -> None:
-    result = session("WRITE_A_BACKEND.md", tmp_path)
+    result = session("WRITE_A_BACKEND.md")
     # 12 ms at 30 mW and 20 ms at 50 mW.
     assert result.metrics["latency_infer"].value == pytest.approx(0.020, rel=1e-4)
     assert result.metrics["energy_total"].value == pytest.approx(1.36e-3, rel=1e-3)
 
 
-def test_the_scenario_of_the_page_times_both_inferences_of_a_sample(tmp_path: Path) -> None:
-    result = session("WRITE_A_SCENARIO.md", tmp_path)
+def test_the_scenario_of_the_page_times_both_inferences_of_a_sample(
+    session: Callable[[str], SessionResult],
+) -> None:
+    result = session("WRITE_A_SCENARIO.md")
     assert result.metrics["latency_first"].value == pytest.approx(0.060, rel=0.01)
     assert result.metrics["latency_second"].value == pytest.approx(0.060, rel=0.01)
     assert len(result.trials[0].measured.samples) == 24
