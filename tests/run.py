@@ -125,29 +125,32 @@ def _paced_fail(jobs: str, environment: dict[str, str], traced: dict[str, str]) 
     """
     together = 0 if jobs == "0" else min(2, os.cpu_count() or 1)
     _say(f"now those that keep the pace of a clock, {max(together, 1)} at a time")
-    beside = ("-n", str(together), "--dist", "loadfile")
     # Counting branches takes so much of the processors that it would cost the others their pace.
     counted = traced != environment
-    before = bool(together and counted) and _marked_fail(traced, "computes", *beside)
+    before = bool(together and counted) and _marked_fail(traced, "computes", together)
     with ThreadPoolExecutor(1) as background:
         computing = (
-            background.submit(_marked_fail, traced, "computes", *beside, gives_way=True)
+            background.submit(_marked_fail, traced, "computes", together, gives_way=True)
             if together and not counted
             else None
         )
-        failed = _marked_fail(environment, "paced", *beside)
+        failed = _marked_fail(environment, "paced", together)
         failed |= computing is not None and computing.result()
     _say("now those beside which nothing may run")
     return _marked_fail(environment, "alone") or failed or before
 
 
 def _marked_fail(
-    environment: dict[str, str], mark: str, *words: str, gives_way: bool = False
+    environment: dict[str, str], mark: str, together: int = 0, *, gives_way: bool = False
 ) -> bool:
+    """Run the files that have tests with a mark, so many of them at a time."""
     files = _files_with(f"mark.{mark}")
     if not files:
         return False
-    code = _pytest(environment, mark, "-m", mark, *words, *files, gives_way=gives_way)
+    # One file needs no process beside the one that deals them out.
+    processes = min(together, len(files)) if len(files) > 1 else 0
+    beside = ("-n", str(processes), "--dist", "loadfile") if together else ()
+    code = _pytest(environment, mark, "-m", mark, *beside, *files, gives_way=gives_way)
     return code not in (_PASSED, _NONE_FOUND)
 
 
