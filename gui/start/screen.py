@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -87,14 +87,14 @@ class StartScreen(Screen):
         paths = self.shell.memory.recent
         self.shell.worker.do(lambda: recent.rows(paths), self._take_recent, key="recent")
 
-    def keyPressEvent(self, event: object) -> None:  # noqa: N802
+    def keyPressEvent(self, event: Any) -> None:  # noqa: N802
         """Forget the recent file at hand by Delete."""
-        if event.key() == Qt.Key.Key_Delete and self._recent.hasFocus():  # type: ignore[attr-defined]
+        if event.key() == Qt.Key.Key_Delete and self._recent.hasFocus():
             for row in self._recent.selected():
                 self.shell.memory.forget(row.path)
             self.enter()
         else:
-            super().keyPressEvent(event)  # type: ignore[arg-type]
+            super().keyPressEvent(event)
 
     def _take_recent(self, rows: list[RecentRow]) -> None:
         self._recent.set_rows(rows)

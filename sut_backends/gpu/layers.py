@@ -44,8 +44,8 @@ class Layers:
             for state in self._states.values():
                 state.begin(batch)
             values = self._step_by_step(given) if self._late else self._node_by_node(given)
-            last = self._states.get(self._last)
-            membranes = None if last is None else last.membrane.reshape(batch, -1)  # type: ignore[union-attr]
+            last: Any = self._states.get(self._last)
+            membranes = None if last is None else last.membrane.reshape(batch, -1)
             return values.reshape(batch, steps, -1), membranes
 
     def _node_by_node(self, given: Any) -> Any:

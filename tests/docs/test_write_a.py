@@ -81,11 +81,11 @@ def test_the_driver_of_the_page_finds_the_energies_and_edges_of_a_known_load(
         logger = importlib.import_module("logger").Logger
     for number, contract in enumerate(
         (
-            drivers_contract.test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties,
+            drivers_contract.test_the_energies_of_a_known_load_are_found_within_their_uncertainties,
             drivers_contract.test_many_edges_are_found_in_their_order_where_they_happened,
             drivers_contract.test_an_edge_at_which_the_power_steps_lies_where_it_does,
             drivers_contract.test_the_supply_is_off_until_switched_on_and_off_after_close,
-            drivers_contract.test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off,
+            drivers_contract.test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_supply,
             drivers_contract.test_a_second_recording_sees_nothing_of_the_first,
         )
     ):

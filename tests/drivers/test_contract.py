@@ -269,7 +269,7 @@ def stated(
 
 
 @each_of(EVERY)
-def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties(
+def test_the_energies_of_a_known_load_are_found_within_their_uncertainties(
     bench: Bench, tmp_path: Path
 ) -> None:
     monitor, context = bench
@@ -400,7 +400,7 @@ def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
 
 
 @each_of(EVERY)
-def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(
+def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_supply(
     bench: Bench, tmp_path: Path
 ) -> None:
     monitor, context = bench

@@ -22,7 +22,7 @@ MS = 1_000_000
 def recorded(folder: Path, power_w: float = 0.033, **settings: float) -> Trace:
     context = BenchContext()
     quiet = {"noise_a": 0.0, "lsb_a": 0.0, "clock_ppm": 0.0} | settings
-    monitor = VirtualMonitor.open(VirtualMonitor.Settings(**quiet), context)  # type: ignore[arg-type]
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(**quiet), context)
     monitor.power(True)
     with monitor.record(folder):
         context.world.put(context.world.now_ns(), True, power_w)

@@ -26,7 +26,7 @@ SIGNAL = bytes(range(250)) * 4
 def board(port: str, workload: str) -> Iterator[QemuSut]:
     context = BenchContext(seed=1)
     context.world.supply_on = True
-    settings = QemuSut.Settings(program=str(image(port, workload)), machine=BOARDS[port])  # type: ignore[arg-type]
+    settings = QemuSut.Settings(program=str(image(port, workload)), machine=BOARDS[port])
     sut = QemuSut.open(settings, context)
     try:
         yield sut

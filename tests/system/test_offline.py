@@ -123,7 +123,7 @@ def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> No
     result = run(tmp_path, VIRTUAL)
     indices = [line["indices"] for line in batches(result)]
     assert [len(chunk) for chunk in indices] == [4, 4, 2]  # type: ignore[arg-type]
-    assert sorted(index for chunk in indices for index in chunk) == list(range(10))  # type: ignore[attr-defined]
+    assert sorted(index for chunk in indices for index in chunk) == list(range(10))
     assert result.content["provenance"]["task"]["phases"] == ["batch"]
     assert (
         "10 samples in 3 chunks of 4 or less"
@@ -133,7 +133,7 @@ def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> No
 
 def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> None:
     result = run(tmp_path, VIRTUAL, "sut.virtual.error_rate=0.4")
-    each = [score for line in batches(result) for score in line["each"]]  # type: ignore[attr-defined]
+    each = [score for line in batches(result) for score in line["each"]]
     wrong = sum(score["label"] != score["answer"] for score in each)
     assert len(each) == 10 and 0 < wrong < 10
     assert result.metrics["accuracy"].value == (10 - wrong) / 10
@@ -142,7 +142,7 @@ def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> No
         for done in completion_lines.read(result.folder / "trial-1")
         if done.each
     ]
-    assert all(len(output) == 64 * len(step.indices) for step, output in outputs)  # type: ignore[union-attr]
+    assert all(len(output) == 64 * len(step.indices) for step, output in outputs)
     assert check(result.folder).ok
 
 

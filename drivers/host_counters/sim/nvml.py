@@ -216,12 +216,16 @@ class NvmlSimulator:
         self._tell()
         return 1
 
-    def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[SimpleNamespace]:  # noqa: N802
+    def nvmlDeviceGetComputeRunningProcesses(  # noqa: N802
+        self, handle: int
+    ) -> list[SimpleNamespace]:
         """Return who computes on it: under the fault "process" the first process of the system."""
         self._tell()
         return [SimpleNamespace(pid=_STRANGER)] if self.fault == "process" else []
 
-    def nvmlDeviceGetGraphicsRunningProcesses(self, handle: int) -> list[SimpleNamespace]:  # noqa: N802
+    def nvmlDeviceGetGraphicsRunningProcesses(  # noqa: N802
+        self, handle: int
+    ) -> list[SimpleNamespace]:
         """Return who draws on it."""
         self._tell()
         return [SimpleNamespace(pid=_STRANGER)] if self.fault == "display" else []

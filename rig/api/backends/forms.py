@@ -152,8 +152,13 @@ def markdown(found: ModelComparison) -> str:
 def _wrapped(text: str) -> str:
     """Return a line of prose in the width of a page."""
     behind = "  " if text.startswith("* ") else ""
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.fill(_line(text), _PAGE_COLUMNS, subsequent_indent=behind, **whole)  # type: ignore[arg-type]
+    return textwrap.fill(
+        _line(text),
+        _PAGE_COLUMNS,
+        subsequent_indent=behind,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _cell(text: str) -> str:

@@ -43,7 +43,8 @@ _FORMS = (
 #: user:password@ in an address.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s@\"']+@")
 _HOMES = re.compile(
-    r"/(?:home|Users)/[^/\s\"'\\:;,]+|[A-Za-z]:(?:\\\\?|/)Users(?:\\\\?|/)[^\\/\s\"':;,]+|/root(?![\w-])"
+    r"/(?:home|Users)/[^/\s\"'\\:;,]+|[A-Za-z]:(?:\\\\?|/)Users(?:\\\\?|/)[^\\/\s\"':;,]+"
+    r"|/root(?![\w-])"
 )
 #: A key of a serial number; pyserial is a package.
 _SERIAL_KEY = re.compile(r"(?<![a-z])serial", re.IGNORECASE)

@@ -267,7 +267,7 @@ def test_the_real_binding_reads_the_energy_of_a_board_of_100_w(
 
 def test_the_real_binding_reads_the_power_of_an_older_board(library: Path, tmp_path: Path) -> None:
     answer = said(library, tmp_path, {"NVML_STUB_OLD": "1"}, source="power")
-    assert answer["scan"][0] == ["NVIDIA Stub 100", "", 'uuid = "GPU-stub-0"\nsource = "power"', ""]  # type: ignore[index]
+    assert answer["scan"][0] == ["NVIDIA Stub 100", "", 'uuid = "GPU-stub-0"\nsource = "power"', ""]
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=1e-6)
 

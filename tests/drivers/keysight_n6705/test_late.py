@@ -62,7 +62,7 @@ def linked(world: World, library: str) -> Iterator[Linked]:
     opened: list[ScpiLink | Simulator] = []
 
     def start(**faults: object) -> ScpiLink:
-        settings = N6705SimulatorSettings(clock_ppm=0.0, faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
+        settings = N6705SimulatorSettings(clock_ppm=0.0, faults=SimulatorFaults(**faults))
         simulator = Simulator(settings, world, 1, 2, 0)
         link = ScpiLink(simulator.resource, library, TIMEOUT_S)
         opened.extend((link, simulator))
@@ -252,7 +252,7 @@ def opened(context: BenchContext) -> Iterator[Opened]:
     monitors: list[KeysightN6705] = []
 
     def start(**faults: object) -> KeysightN6705:
-        simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
+        simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))
         monitors.append(
             KeysightN6705.open(
                 KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator),

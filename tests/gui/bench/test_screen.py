@@ -70,7 +70,7 @@ class Bench:
 
     @property
     def said(self) -> str:
-        return self.screen.settings.findChild(QWidget, "bench-problem-text").text()  # type: ignore[union-attr,attr-defined,no-any-return]
+        return self.screen.settings.findChild(QWidget, "bench-problem-text").text()
 
     def over(self) -> None:
         self.until(lambda: not self.screen.busy)
@@ -210,7 +210,7 @@ def test_a_wrong_value_is_refused_beside_its_field_with_the_words_of_the_command
     bench.type_into("field-bench.trials", "0")
     error = bench.screen.findChild(QWidget, "error-bench.trials")
     assert error is not None
-    assert error.text() == "0; 1 or more: the replication rule wants 5"  # type: ignore[attr-defined]
+    assert error.text() == "0; 1 or more: the replication rule wants 5"
     assert bench.text == before
 
 

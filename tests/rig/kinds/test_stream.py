@@ -57,7 +57,7 @@ def marks(*phases: int) -> tuple[Mark, ...]:
 
 
 def completion(windows: int, output: bytes = b"", **more: object) -> Completion:
-    return Completion(marks(STREAM, *[1, 2, DECIDED] * windows, END), output, **more)  # type: ignore[arg-type]
+    return Completion(marks(STREAM, *[1, 2, DECIDED] * windows, END), output, **more)
 
 
 def problems(step: Stream, said: Completion) -> list[Problem]:

@@ -311,7 +311,7 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
     tmp_path: Path,
 ) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        bench.context.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
+        bench.context.world.put = lambda time_ns, level, power_w: None
         result = bench.run(1, tmp_path)
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     assert result.metrics["accuracy"].value == 1.0

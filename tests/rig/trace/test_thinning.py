@@ -315,7 +315,7 @@ def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
         "key",
     ],
 )
-def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:  # type: ignore[no-untyped-def]
+def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:
     marks = marks_of([3000, 9000, 9000])
     # Told late: what lies before is kept, and a span may be moved without coming near an edge.
     said = [(marks[1] + 3000, Quiet(2, WINDOW / HZ)), (marks[3] + 3000, Quiet(4, WINDOW / HZ))]

@@ -464,15 +464,18 @@ def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: 
         ('source = "x"\nclock_ppm = 1.0\n', "current: this key is needed"),
         ('source="x"\nclock_ppm=1.0\ncurrent=[]\nvoltage=[]\n', "ranges"),
         (
-            'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n',
+            'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n'
+            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
             "foo",
         ),
         (
-            'source="x"\nclock_ppm=1.0\n[[current]]\nup_to=1.0\ngain=-0.1\noffset=0.0\n[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n',
+            'source="x"\nclock_ppm=1.0\n[[current]]\nup_to=1.0\ngain=-0.1\noffset=0.0\n'
+            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
             "0 or more",
         ),
         (
-            'source="x"\nclock_ppm=1.0\ndistribution="flat"\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n'
+            'source="x"\nclock_ppm=1.0\ndistribution="flat"\n'
+            "[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
             "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
             "rectangular, normal",
         ),

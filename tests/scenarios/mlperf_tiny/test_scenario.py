@@ -406,8 +406,8 @@ def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: SessionResult) ->
             .splitlines()
         )
         throughput, cost = lines[-2:]
-        assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(1 / 0.0425, rel=2e-4)  # type: ignore[index]
-        assert float(ENERGY.search(cost)[1]) == pytest.approx(0.0425 * 0.045 * 1e6, rel=2e-3)  # type: ignore[index]
+        assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(1 / 0.0425, rel=2e-4)
+        assert float(ENERGY.search(cost)[1]) == pytest.approx(0.0425 * 0.045 * 1e6, rel=2e-3)
         assert lines == energy.content["trials"][number - 1]["lines"]
 
 
@@ -489,7 +489,7 @@ def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(
         share_of_pairs([(label == column, scores[column]) for label, scores in answers])
         for column in columns
     ]
-    assert float(AUC.match(auc)[1]) == pytest.approx(sum(areas) / len(areas), abs=1e-6)  # type: ignore[index]
+    assert float(AUC.match(auc)[1]) == pytest.approx(sum(areas) / len(areas), abs=1e-6)
 
 
 def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
@@ -508,7 +508,7 @@ def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
         scores = [struct.unpack_from("<i", content, 512 * frame)[0] for frame in range(6)]
         means.append((path.stem.endswith("_1"), sum(scores) / 6))
     assert 0.5 < share_of_pairs(means) < 1.0
-    assert float(AUC.match(auc)[1]) == pytest.approx(share_of_pairs(means), abs=1e-6)  # type: ignore[index]
+    assert float(AUC.match(auc)[1]) == pytest.approx(share_of_pairs(means), abs=1e-6)
 
 
 def test_single_stream_claims_no_accuracy_of_what_gives_no_answers(tmp_path: Path) -> None:

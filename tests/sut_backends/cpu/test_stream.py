@@ -49,7 +49,7 @@ def start(context: BenchContext) -> Iterator[Open]:
 
 def stream_of(windows: int, hop: int = 20, **more: float) -> Stream:
     """Return a stream of so many windows, of two hops each, a sample a millisecond."""
-    return Stream((Scene("any", (0,), (windows + 1) * hop),), hop, 2 * hop, HZ, **more)  # type: ignore[arg-type]
+    return Stream((Scene("any", (0,), (windows + 1) * hop),), hop, 2 * hop, HZ, **more)
 
 
 def moods(*first: int) -> list[bytes]:

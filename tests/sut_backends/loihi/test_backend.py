@@ -142,7 +142,7 @@ def test_what_has_no_sensors_says_so(tmp_path: Path) -> None:
 
 
 def in_lava(asc: BenchContext, **settings: object) -> WorkerSut:
-    return LoihiSut.open(LoihiSut.Settings(interpreter=PYTHON, **settings), asc)  # type: ignore[arg-type]
+    return LoihiSut.open(LoihiSut.Settings(interpreter=PYTHON, **settings), asc)
 
 
 @with_lava

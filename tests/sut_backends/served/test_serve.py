@@ -126,7 +126,7 @@ class Limited:
     """A backend that can load and run, and nothing else."""
 
     def __init__(self, **facts: object) -> None:
-        self.info = SutInfo("limited", "limited", False, 1_000_000, "null", **facts)  # type: ignore[arg-type]
+        self.info = SutInfo("limited", "limited", False, 1_000_000, "null", **facts)
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         return Completion(())

@@ -556,7 +556,7 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
     client.hello(1)
     put = line._put
     # The line breaks whatever is longer than 50 bytes.
-    line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)  # type: ignore[method-assign]
+    line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)
     line.write = lambda block: (
         [line._put("tx", encode(frame)) for frame in FrameDecoder(256).feed(block)] and None
     )  # type: ignore[method-assign]
@@ -710,7 +710,7 @@ def test_only_broken_frames_are_a_remote_protocol_error() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     put = line._put
-    line._put = lambda way, block: put(way, block[:4] + b"?" + block[5:] if way == "rx" else block)  # type: ignore[method-assign]
+    line._put = lambda way, block: put(way, block[:4] + b"?" + block[5:] if way == "rx" else block)
     with pytest.raises(RemoteProtocolError, match="only broken frames"):
         client.ping(b"ping")
 

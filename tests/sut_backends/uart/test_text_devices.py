@@ -40,7 +40,7 @@ ENERGY = Build(sample_b=SIZE_B, infer_s=0.0, pulse_s=0.0, energy=True)
 @contextmanager
 def driven(device: PublicDevice, context: BenchContext, layer: str = "auto") -> Iterator[UartSut]:
     with device:
-        sut = UartSut.open(UartSut.Settings(port=device.port, layer=layer), context)  # type: ignore[arg-type]
+        sut = UartSut.open(UartSut.Settings(port=device.port, layer=layer), context)
         try:
             yield sut
         finally:

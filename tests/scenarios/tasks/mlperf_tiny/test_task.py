@@ -28,7 +28,7 @@ def opened(data: Path, **settings: object) -> MlperfTiny:
 
 
 def generated(cache: Path, **settings: object) -> MlperfTiny:
-    return MlperfTiny.open(MlperfTiny.Settings(cache=str(cache), **settings), BenchContext())  # type: ignore[arg-type]
+    return MlperfTiny.open(MlperfTiny.Settings(cache=str(cache), **settings), BenchContext())
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def changed_table(folder: Path, **fields: object) -> Path:
     read = targets.read()
     workload = Workload(25, 0.05, 0)
     path = folder / "changed.csv"
-    rows = dict(read.rows) | {workload: dataclasses.replace(read.rows[workload], **fields)}  # type: ignore[arg-type]
+    rows = dict(read.rows) | {workload: dataclasses.replace(read.rows[workload], **fields)}
     targets.write(targets.Targets(7, rows), path)
     return path
 
