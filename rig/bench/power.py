@@ -11,7 +11,7 @@ from rig.bench import config, supply
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_task
 from rig.bench.probe import close_monitor, read_supply
-from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
@@ -70,16 +70,15 @@ def powered(
             monitor = monitors[rail] = open_monitor(rail, choice, context)
             stack.callback(close_monitor, rail, monitor, subscribers)
             tell(Opened("monitor", choice.kind, monitor.info, rail))
-        switching = {rail: each for rail, each in monitors.items() if each.info.switches}
-        if not switching:
+        switched = {rail: each for rail, each in monitors.items() if each.info.switches}
+        if not switched:
             raise ConfigError(
                 "no monitor of this bench switches a supply",
                 path="monitor",
                 try_next="switch the device's own supply by hand",
             )
-        real = [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
-        watchdog.watch(resolved, real)
-        for rail, monitor in switching.items():
+        watchdog.watch(resolved, switching(monitors))
+        for rail, monitor in switched.items():
             monitor.power(True)
             tell(RailState(rail, True))
         yield PoweredBench(monitors, context)

@@ -17,7 +17,7 @@ from rig.bench.contact_player import ContactPlayer
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_task
 from rig.bench.supply import Reading
-from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
@@ -122,8 +122,7 @@ def _findings(
             stack.callback(close_monitor, rail, monitor, subscribers)
             emit(Opened("monitor", choice.kind, monitor.info, rail))
             yield _of_monitor(rail, monitor)
-        real = [rail for rail, one in monitors.items() if not (plays or one.info.simulated)]
-        watchdog.watch(resolved, real)
+        watchdog.watch(resolved, [] if plays else switching(monitors))
         yield from _unsupplied(resolved, monitors, context, plays)
         for rail, monitor in monitors.items():
             monitor.power(True)

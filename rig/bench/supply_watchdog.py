@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -23,10 +23,19 @@ from rig.errors import BenchError
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
+    from rig.interfaces.monitor import EnergyMonitor
 
 _RELEASED = "released\n"
 #: So long the process may take to end once it is released; then it is killed.
 _LEAVE_S = 5.0
+
+
+def switching(monitors: Mapping[str, EnergyMonitor]) -> list[str]:
+    """Return the rails whose monitors switch a supply: not those of simulated ones, which die with
+    the rig, nor of counters and recordings, which switch none.
+    """
+    infos = {rail: monitor.info for rail, monitor in monitors.items()}
+    return [rail for rail, info in infos.items() if info.switches and not info.simulated]
 
 
 class SupplyWatchdog:
@@ -36,9 +45,7 @@ class SupplyWatchdog:
         self._process: subprocess.Popen[str] | None = None
 
     def watch(self, resolved: Config, rails: Sequence[str]) -> None:
-        """Start the process for the monitors of these rails; none is needed for simulated ones,
-        which die with the rig.
-        """
+        """Start the process for the monitors of these rails."""
         if not rails:
             return
         command = [

@@ -20,7 +20,7 @@ from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_task
 from rig.bench.probe import close_monitor, read_supply, supply_off, sync_edges
 from rig.bench.supply import Reading
-from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.bench.wire_rows import current_row, level_row, polarity_row, seen_row, talk_rows
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
@@ -104,8 +104,7 @@ class _Proof:
                 monitor = monitors[rail] = open_monitor(rail, choice, context)
                 stack.callback(close_monitor, rail, monitor, self.subscribers)
                 self._tell(Opened("monitor", choice.kind, monitor.info, rail))
-            real = [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
-            watchdog.watch(resolved, real)
+            watchdog.watch(resolved, switching(monitors))
             for row in self._tested(resolved, context, monitors, stack):
                 told.add((row.wire, row.rail))
                 yield row

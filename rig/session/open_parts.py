@@ -14,7 +14,7 @@ from rig.bench import config
 from rig.bench.config import Config
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_part, open_task
-from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor, Recording
@@ -150,9 +150,7 @@ def _opened(
         monitors[rail] = open_monitor(rail, choice, context)
         stack.push(partial(_leave, monitors[rail].close))
         emit(Opened("monitor", choice.kind, monitors[rail].info, rail))
-    watchdog.watch(
-        resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
-    )
+    watchdog.watch(resolved, switching(monitors))
     for rail, monitor in monitors.items():
         stack.push(partial(_leave, partial(_off, rail, monitor, subscribers)))
         monitor.power(True)

@@ -16,7 +16,7 @@ import pyjls
 import pytest
 
 from drivers.playback import Playback
-from rig.bench import plugins
+from rig.bench import plugins, supply_watchdog
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
 from rig.importers.opened import Options
 from rig.interfaces.context import BenchContext
@@ -249,6 +249,16 @@ def test_a_table_is_played_back_with_the_accuracy_of_a_calibration_file(
     assert Trace.open(tmp_path / "out" / "trace.jls").length == 400, (
         "the copy outlives what was converted"
     )
+
+
+def test_no_process_watches_over_a_supply_that_a_recording_does_not_switch(
+    tmp_path: Path, calibration: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [f"path={table_file(tmp_path)}", f"calibration={calibration}"]
+    monkeypatch.setattr(supply_watchdog.subprocess, "Popen", None)
+    with open_bench(VIRTUAL_NULL, [f"monitor.playback.{key}" for key in keys]) as bench:
+        (monitor,) = bench.monitors.values()
+        assert not (monitor.info.simulated or monitor.info.switches)
 
 
 def test_a_jls_file_of_another_program_is_played_back(tmp_path: Path, calibration: str) -> None:

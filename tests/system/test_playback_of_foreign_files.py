@@ -32,7 +32,7 @@ SAMPLE_HZ = 100_000
 SUPPLY_V = 3.3
 SUT = [
     "task.null.samples=4",
-    "scenario.single_stream.idle_s=0.05",
+    "scenario.single_stream.idle_s=0.02",
     "sut.virtual.preprocess.duration_s=0.004",
     "sut.virtual.infer.duration_s=0.008",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import shutil
 import struct
@@ -152,11 +153,14 @@ def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained
-    on; one a run of the suite.
+    on; one a run of the suite, that the first process generates.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "asc-cache"
-    ensure(folder, 6, 3)
+    folder.mkdir(exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
+        ensure(folder, 6, 3)
     return folder
 
 

@@ -130,3 +130,14 @@ def test_the_reader_keeps_a_few_recordings_only(tmp_path: Path) -> None:
     assert reader.slices(paths[-1]).shape == (1, 8000)
     with pytest.raises(DataError):
         reader.slices(paths[0])
+
+
+def test_a_recording_is_read_again_by_another_reader_only_if_its_file_is_another(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tone.wav"
+    path.write_bytes(wav(4410))
+    once = ClipReader().slices(path)
+    assert ClipReader().slices(path) is once
+    path.write_bytes(wav(4410, level=0.125))
+    assert not np.array_equal(ClipReader().slices(path), once)
