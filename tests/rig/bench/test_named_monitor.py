@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def run(tmp_path: Path, *overrides: str, trials: int = 1) -> SessionResult:
         return bench.run(trials, tmp_path / "sessions")
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
+    """A session of two trials, which tests only read."""
+    return run(tmp_path_factory.mktemp("recorded"), trials=2)
+
+
+def copied(recorded: SessionResult, tmp_path: Path) -> Path:
+    """Return a session's folder that a test may change."""
+    return Path(shutil.copytree(recorded.folder, tmp_path / recorded.folder.name))
+
+
 def test_the_energies_of_two_rails_add_up_to_the_devices(tmp_path: Path) -> None:
     still = ("sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0")
     result = run(tmp_path, *still)
@@ -57,28 +69,29 @@ def test_the_energies_of_two_rails_add_up_to_the_devices(tmp_path: Path) -> None
         assert (result.folder / "trial-1" / rail / "trace.jls").exists()
 
 
-def test_the_skew_between_the_rails_clocks_is_found_and_shown(tmp_path: Path) -> None:
-    result = run(tmp_path)
-    rails = result.content["trials"][0]["rails"]
+def test_the_skew_between_the_rails_clocks_is_found_and_shown(
+    recorded: SessionResult, tmp_path: Path
+) -> None:
+    folder = copied(recorded, tmp_path)
+    content = json.loads((folder / "results.json").read_text())
+    rails = content["trials"][0]["rails"]
     assert (rails["core"]["skew_ppm"], rails["core"]["skew_u_ppm"]) == (0.0, 0.0)
     # A clock that runs 45 ppm slow counts less time for the same marks than one 30 ppm fast.
     assert 0.0 < rails["io"]["skew_u_ppm"] < 20.0
     assert rails["io"]["skew_ppm"] == pytest.approx(-75.0, abs=3 * rails["io"]["skew_u_ppm"])
-    page = write_report(result.folder).read_text()
+    page = write_report(folder).read_text()
     assert "rail core" in page and "-7" in page
     # Sessions that were measured before have a skew alone.
-    content = result.content
     for trial in content["trials"]:
         for rail in trial["rails"].values():
             del rail["skew_u_ppm"]
-    (result.folder / "results.json").write_text(json.dumps(content))
-    assert "-7" in write_report(result.folder).read_text()
+    (folder / "results.json").write_text(json.dumps(content))
+    assert "-7" in write_report(folder).read_text()
 
 
-def test_instruments_that_differ_err_apart(tmp_path: Path) -> None:
+def test_instruments_that_differ_err_apart(recorded: SessionResult) -> None:
     budget = {
-        part["component"]: part
-        for part in run(tmp_path).content["metrics"]["energy_total"]["budget"]
+        part["component"]: part for part in recorded.content["metrics"]["energy_total"]["budget"]
     }
     core = budget["core: current gain"]
     io = budget["io: current gain"]
@@ -88,15 +101,15 @@ def test_instruments_that_differ_err_apart(tmp_path: Path) -> None:
 
 
 def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_is_named(
-    tmp_path: Path,
+    recorded: SessionResult, tmp_path: Path
 ) -> None:
-    result = run(tmp_path, trials=2)
-    assert checking.check(result.folder).ok
-    trace = result.folder / "trial-2" / "io" / "trace.jls"
+    folder = copied(recorded, tmp_path)
+    assert checking.check(folder).ok
+    trace = folder / "trial-2" / "io" / "trace.jls"
     content = bytearray(trace.read_bytes())
     content[len(content) // 2] ^= 1
     trace.write_bytes(content)
-    bad = [finding.name for finding in checking.check(result.folder).findings if not finding.ok]
+    bad = [finding.name for finding in checking.check(folder).findings if not finding.ok]
     assert "trial-2/io/trace.jls" in bad
 
 
@@ -118,9 +131,9 @@ def test_a_first_rail_without_edges_leaves_a_report_that_says_so(tmp_path: Path)
 
 
 def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_no_curve_of_power(
-    tmp_path: Path,
+    recorded: SessionResult, tmp_path: Path
 ) -> None:
-    page = write_report(run(tmp_path).folder).read_text()
+    page = write_report(copied(recorded, tmp_path)).read_text()
     assert 'class="residuals"' in page
     assert "each rail has a clock of its own" in page and "was changed" not in page
 
@@ -160,10 +173,9 @@ def test_what_is_wrong_with_a_rail_is_named(tmp_path: Path, text: str, said: str
         config.load(path)
 
 
-def test_the_budget_of_rails_loses_no_digit_within_80_columns(tmp_path: Path) -> None:
-    content = run(tmp_path, trials=2).content
+def test_the_budget_of_rails_loses_no_digit_within_80_columns(recorded: SessionResult) -> None:
     out = Console(file=io.StringIO(), width=80)
-    print_budget(out, document.from_json(content))
+    print_budget(out, document.from_json(recorded.content))
     text = out.file.getvalue()  # type: ignore[attr-defined]
     assert max(map(len, text.splitlines())) <= 80 and "…" not in text, text
     assert "core: current gain" in text

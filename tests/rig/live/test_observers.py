@@ -13,6 +13,7 @@ from rig.live.block import LiveBlock
 from rig.live.observers import Observers
 from rig.live.recent import Recent
 from rig.trace.tap import Tap, TraceForm
+from tests.length import length
 
 FORM = TraceForm(1000.0, 1000.0, "none")
 SAMPLES = np.ones(40, dtype=np.float32)
@@ -101,6 +102,10 @@ def test_an_observer_that_never_returns_does_not_hold_the_end() -> None:
     holding.set()
 
 
+#: An hour, or a quarter.
+LONG_S = length(3600, 900)
+
+
 def test_an_hour_of_samples_takes_no_more_memory_than_a_minute() -> None:
     recent = Recent(10.0)
     came = 0
@@ -129,12 +134,12 @@ def test_an_hour_of_samples_takes_no_more_memory_than_a_minute() -> None:
     try:
         live(60, 120)
         minute_b, _ = tracemalloc.get_traced_memory()
-        live(120, 3600)
+        live(120, LONG_S)
         hour_b, most_b = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     observers.close()
-    assert came == 3600 * 2000 and not observers.left_out
+    assert came == LONG_S * 2000 and not observers.left_out
     assert hour_b - minute_b < 50_000
     assert most_b < 1_000_000
     picture = recent.picture(10.0, 1000)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -23,6 +23,7 @@ from rig.live.reducer import Reducer
 from rig.trace.tap import TraceForm, tapped
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
+from tests.length import length
 
 HZ = 100_000.0
 
@@ -43,6 +44,7 @@ def joined(blocks: list[LiveBlock], name: str) -> NDArray[Any]:
 
 
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=30), st.integers(0, 2**32 - 1))
+@settings(max_examples=length(100, 25))
 def test_columns_do_not_depend_on_the_pieces(sizes: list[int], seed: int) -> None:
     random = np.random.default_rng(seed)
     count = sum(sizes)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from rig.cli.measure import measure
+from tests.length import length
 
 HZ = 1000
 IDLE_A = 0.1
@@ -106,7 +107,7 @@ def waveform(seed: int, windows: int, shortest: float, longest: float) -> Truth:
 def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_error(
     tmp_path: Path, shortest: float, longest: float, pattern: str
 ) -> None:
-    truth = waveform(7, 300, shortest, longest)
+    truth = waveform(7, length(300, 150), shortest, longest)
     found = measured(tmp_path, truth, "--edges", pattern)
     ends = [*zip(*truth.active, strict=True)]
     spans = truth.active

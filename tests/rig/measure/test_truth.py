@@ -112,7 +112,7 @@ def test_runs_with_skew_jitter_and_noise_stay_close_to_the_truth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worst = Worst()
-    runs = length(200, 50)
+    runs = length(200, 20)
     for seed in range(runs):
         one_run(seed, tmp_path, worst)
     with capsys.disabled():

@@ -21,6 +21,7 @@ from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range, load
 from rig.uncertainty.window_effects import beyond, energy_u_j, of_energy, ranges_a
+from tests.length import length
 
 pytestmark = pytest.mark.computes
 
@@ -180,7 +181,7 @@ def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(
 ) -> None:
     # The line says so a little too late or too early.
     random = np.random.default_rng(5)
-    count = 1000
+    count = length(1000, 500)
     trace, starts = windows_between(tmp_path, 0.1, 1.0, random.uniform(size=count))
     delays = random.uniform(-samples, samples, size=count)
     accuracy = replace(PLAIN, edge_s=samples / HZ)
