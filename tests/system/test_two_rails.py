@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rig.check.check import check
 from rig.session.session import open_bench
+from tests.checking import check
 
 BENCH = """
 [bench]

@@ -52,7 +52,7 @@ def test_what_is_read_is_what_nir_itself_reads() -> None:
             }
 
 
-@pytest.mark.parametrize("where", LOOPS)
+@pytest.mark.parametrize("where", ["heap", pytest.param("links", marks=pytest.mark.repeats)])
 def test_a_file_on_which_hdf5_loops_is_refused_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

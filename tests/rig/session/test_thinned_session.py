@@ -18,13 +18,13 @@ import pytest
 from benchmarks.forger import rehash, remake
 from rig.api.traces import distributions, file_index
 from rig.api.traces.trace import open_trace
-from rig.check.check import check
 from rig.report.report import write_report
 from rig.results import document
 from rig.session.session import SessionResult
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.trace import SYNC, Trace, reading
 from rig.trace.writer import TraceWriter
+from tests.checking import check
 
 Run = Callable[..., SessionResult]
 LOAD = "sut.virtual.load_s=0.2"

@@ -13,11 +13,11 @@ import pytest
 
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listing
-from rig.check.check import check
 from rig.errors import DataError
 from rig.session.session import SessionResult, open_bench
 from rig.store.events import StepDone, TrialFinished
 from rig.store.session_folder import SessionFolder
+from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
 Run = Callable[..., SessionResult]

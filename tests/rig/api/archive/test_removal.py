@@ -10,10 +10,10 @@ import pytest
 
 from rig.api.archive import removal
 from rig.api.archive.listing import Listing
-from rig.check.check import check
 from rig.errors import DataError, DeviceBusy
 from rig.session.session import SessionResult, open_bench
 from rig.store.events import TrialStarted
+from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
 

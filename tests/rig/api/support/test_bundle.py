@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from rig.api.support import bundle
 from rig.api.support.redaction import REMOVED, Redaction, serials_in
 from rig.bench.scan import FOUND, ScanRow
-from rig.check.check import check
 from rig.cli.main import rig as command
 from rig.session.session import SessionResult
+from tests.checking import check
 
 SECRETS = (
     "hunter2",
