@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +15,86 @@ from numpy.typing import NDArray
 from rig.simulation.world import NS_PER_S, World
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnalogBlock:
-    """`count` samples from number `first` on: mean power (W) of each, the share of it that SYNC was
-    high, and the line's levels.
-
-    `levels` has `per_sample` entries a sample, at its beginning and evenly after. `falls` are
-    falling edges in the block, in samples from the beginning of the recording, with their fraction.
+    """`count` samples from number `first` on, as the log has them whose states lie here; each
+    property is computed when it is first asked for.
     """
 
     first: int
-    power_w: NDArray[np.float64]
-    high: NDArray[np.float64]
-    levels: NDArray[np.uint8]
-    falls: NDArray[np.float64]
+    count: int
+    period_s: float
+    per_sample: int
+    share: float
+    times_s: NDArray[np.float64]
+    edge_times_s: NDArray[np.float64]
+    state_power_w: NDArray[np.float64]
+    state_levels: NDArray[np.uint8]
+
+    @cached_property
+    def power_w(self) -> NDArray[np.float64]:
+        """Return the mean power of each sample."""
+        power_w = self._means(self.times_s, self.state_power_w)
+        power_w *= self.share
+        return power_w
+
+    @cached_property
+    def high(self) -> NDArray[np.float64]:
+        """Return the share of each sample that SYNC was high."""
+        return self._means(self.edge_times_s, self.state_levels.astype(np.float64))
+
+    @cached_property
+    def levels(self) -> NDArray[np.uint8]:
+        """Return the line's levels, `per_sample` to a sample, at its beginning and evenly after."""
+        per = self.per_sample
+        count = self.count * per
+        starts = _places(self.edge_times_s, self.period_s / per, self.first * per, count)
+        # Before its first state the log says nothing: the line is at rest.
+        starts[0] = 0
+        return np.repeat(self.state_levels, np.diff(starts, append=count))
+
+    @cached_property
+    def falls(self) -> NDArray[np.float64]:
+        """Return the falling edges in the block, in samples from the beginning of the recording,
+        with their fraction.
+        """
+        times_s = self.edge_times_s[1:]
+        begin_s, end_s = self.first * self.period_s, (self.first + self.count) * self.period_s
+        falling = np.diff(self.state_levels.view(np.int8)) < 0
+        falls: NDArray[np.float64] = (
+            times_s[(times_s >= begin_s) & (times_s < end_s) & falling] / self.period_s
+        )
+        return falls
+
+    def _means(
+        self, times_s: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        bounds_s = np.arange(self.first, self.first + self.count + 1, dtype=np.float64)
+        bounds_s *= self.period_s
+        # A value is constant between states, so its integral is a broken line: exact at every
+        # boundary.
+        integral = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * values[:-1])])
+        reached = np.interp(bounds_s, times_s, integral)
+        beyond = np.searchsorted(bounds_s, times_s[-1])
+        reached[beyond:] += (bounds_s[beyond:] - times_s[-1]) * values[-1]
+        means: NDArray[np.float64] = np.diff(reached)
+        means /= self.period_s
+        return means
+
+
+def _places(
+    times_s: NDArray[np.float64], step_s: float, first: int, count: int
+) -> NDArray[np.int64]:
+    """Return how many of `count` instants, number `first` and the next of those that lie a step
+    apart, come before each time.
+    """
+    places: NDArray[np.int64] = np.clip(np.ceil(times_s / step_s) - first, 0, count).astype(
+        np.int64
+    )
+    # A quotient may be rounded to the next whole number.
+    places -= (places > 0) & ((first + places - 1) * step_s >= times_s)
+    places += (places < count) & ((first + places) * step_s < times_s)
+    return places
 
 
 class FrontEnd:
@@ -83,27 +150,20 @@ class FrontEnd:
     def take(self, count: int) -> AnalogBlock:
         """Return the next `count` samples; they must be due."""
         self._fetch()
-        bounds_s: NDArray[np.float64] = (
-            self._at + np.arange(count + 1, dtype=np.float64)
-        ) * self.period_s
-        power_w = self._means(bounds_s, self._times_s, self._power_w) * self._share
-        high = self._means(bounds_s, self._edge_times_s, self._levels.astype(np.float64))
-        instants_s = (self._at * self._per_sample + np.arange(count * self._per_sample)) * (
-            self.period_s / self._per_sample
+        block = AnalogBlock(
+            first=self._at,
+            count=count,
+            period_s=self.period_s,
+            per_sample=self._per_sample,
+            share=self._share,
+            times_s=self._times_s,
+            edge_times_s=self._edge_times_s,
+            state_power_w=self._power_w,
+            state_levels=self._levels,
         )
-        # Before its first state the log says nothing: the line is at rest.
-        levels = self._levels[
-            np.maximum(np.searchsorted(self._edge_times_s, instants_s, side="right") - 1, 0)
-        ]
-        inside = (self._edge_times_s[1:] >= bounds_s[0]) & (self._edge_times_s[1:] < bounds_s[-1])
-        falls = (
-            self._edge_times_s[1:][inside & (np.diff(self._levels.view(np.int8)) < 0)]
-            / self.period_s
-        )
-        first = self._at
-        self._at = self._at + count
-        self._forget(float(bounds_s[-1]))
-        return AnalogBlock(first, power_w, high, levels, falls)
+        self._at += count
+        self._forget(self._at * self.period_s)
+        return block
 
     def skip(self, count: int) -> None:
         """Leave out samples, as an instrument does that loses them."""
@@ -119,21 +179,6 @@ class FrontEnd:
         late = self._late
         self._late = []
         yield from late
-
-    def _means(
-        self,
-        bounds_s: NDArray[np.float64],
-        times_s: NDArray[np.float64],
-        values: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        # A value is constant between states, so its integral is a broken line: exact at every
-        # boundary.
-        integral = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * values[:-1])])
-        beyond = np.clip(bounds_s - times_s[-1], 0.0, None) * values[-1]
-        means: NDArray[np.float64] = (
-            np.diff(np.interp(bounds_s, times_s, integral) + beyond) / self.period_s
-        )
-        return means
 
     def _fetch(self) -> None:
         states = self._world.states(self._fetched)

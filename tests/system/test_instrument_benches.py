@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benches of the instruments as they are printed: all their trials from the command line, a
-verdict, and one energy.
+verdict, and one energy. `make test` takes fewer samples of each.
 
 In real time the three wait rather than work, so they run at once.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,10 +20,17 @@ from typing import Any
 import pytest
 
 from tests.checking import check
+from tests.commands import rig
 from tests.conftest import ROOT
+from tests.length import length
 
 pytestmark = [pytest.mark.posix, pytest.mark.paced]
-BENCHES = ("posix-asc-joulescope", "posix-asc-lpm01a", "posix-asc-n6705")
+#: Each with the samples of a trial.
+BENCHES = {
+    "posix-asc-joulescope": length(40, 8),
+    "posix-asc-lpm01a": length(10, 4),
+    "posix-asc-n6705": length(10, 4),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +51,13 @@ class Run:
 
 @pytest.fixture(scope="module")
 def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run]]:
-    """Run each bench file unchanged, all at once."""
+    """Run each bench file, all at once."""
 
     def run(name: str) -> Run:
         root = tmp_path_factory.mktemp(name)
-        command = [
-            sys.executable,
-            "-m",
-            "rig",
-            "run",
-            f"benches/{name}.toml",
-            "--sessions",
-            str(root),
-        ]
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240
-        )
+        samples = f"task.asc.samples={BENCHES[name]}"
+        bench = f"benches/{name}.toml"
+        done = rig("run", bench, "--sessions", root, "--set", samples, cwd=ROOT)
         sessions = list(root.iterdir())
         assert len(sessions) == 1, done.stderr
         return Run(done, sessions[0])

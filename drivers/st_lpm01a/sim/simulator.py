@@ -39,7 +39,9 @@ _TX_B = (
 )
 _BACKLOG = 100_000
 _POLL_S = 0.002
-_FRAME_S = 0.001  # of full-speed USB: in real time, nothing goes out more often
+#: Where nothing is sampled or sent: a command ends it, and the end of the simulator waits for it.
+_IDLE_S = 0.02
+_FRAMES_S = 0.004  # four of full-speed USB: in real time, nothing goes out more often
 _TIMEOUT_S = 60.0
 _DELIVERY_S = 2.0
 _END_OF_LINE = b"\r\n"
@@ -120,14 +122,16 @@ class Lpm01aSimulator:
                 # What a terminal holds when it is opened is thrown away; what a board holds on USB
                 # comes after.
                 wants = [self._master] if self._tx and self._heard and not self._mute else []
-                readable, writable, _ = select.select([self._master], wants, [], _POLL_S)
+                busy = self._back_on_ns is not None or (self._acquisition and not self._mute)
+                patience_s = _POLL_S if busy else _IDLE_S
+                readable, writable, _ = select.select([self._master], wants, [], patience_s)
                 if readable:
                     self._hear()
                 if writable:
                     with suppress(BlockingIOError):
                         del self._tx[: os.write(self._master, self._tx)]
                 if self._world.live:
-                    self._stopping.wait(_FRAME_S)
+                    self._stopping.wait(_FRAMES_S)
                 self._sample()
         except _UnpluggedError:
             self._deliver()
