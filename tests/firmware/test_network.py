@@ -36,6 +36,7 @@ from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
 from tests.builds import FIRMWARE, built
 from tests.firmware.network_library import DeviceNetwork, opened
+from tests.length import length
 from tests.rig.network.random_networks import (
     random_conventions,
     random_graph,
@@ -104,7 +105,7 @@ def compare_inputs(
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@settings(max_examples=length(100, 40))
 def test_any_network_answers_bit_for_bit_as_the_integer_model(
     library: ctypes.CDLL, seed: int
 ) -> None:
@@ -157,7 +158,7 @@ def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 @given(seed=st.integers(0, 300), data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=length(60, 30))
 def test_a_file_with_an_odd_number_is_refused_or_is_a_network_as_any_other(
     library: ctypes.CDLL, seed: int, data: st.DataObject
 ) -> None:

@@ -14,10 +14,13 @@ import pytest
 
 from rig.cli.main import rig
 from tests.conftest import ROOT
+from tests.sources import parsed
 
 #: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the
 #: program itself. It goes on to the next mark; "rig bench: FILE" is a label.
 _IN_TEXT = re.compile(r"(?:^|[`:;,.(] ?)rig (?!\w+:)([a-z][^`:;,()]*)")
+#: Files of others need not be parsed.
+_NAMED = re.compile(r"""\brig[\s"'\\{]""")
 #: In a page: in a block of code at the start of a line, or in code within a line.
 _IN_BLOCK = re.compile(r"^ *(?:\$ )?rig ([a-z][^#\n]*)", re.MULTILINE)
 _IN_LINE = re.compile(r"`rig ([a-z][^`]*)`")
@@ -28,7 +31,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def in_messages() -> Iterator[tuple[str, str]]:
     for path in sorted(path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not _NAMED.search(path.read_text(encoding="utf-8")):
+            continue
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = " ".join(node.value.split())
                 yield from (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.markup import escape
 from rich.table import Table
@@ -30,6 +30,7 @@ from rig.plain_text import visible
 from rig.results.document import TrialProblem
 from rig.session.session import SessionResult
 from tests.commands import rig
+from tests.length import length
 
 #: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
 #: one that turns the writing.
@@ -69,6 +70,7 @@ def test_out_shows_what_was_given() -> None:
 
 
 @given(st.text())
+@settings(max_examples=length(100, 30))
 def test_no_text_commands_the_terminal(text: str) -> None:
     seen = visible(text)
     assert len(seen) == len(text)
