@@ -17,6 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,17 +33,22 @@ _LIMIT_S = 240.0
 
 def rig(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; return its exit code and what it printed."""
-    return _done(_rig, ["-m", "rig", *map(str, words)], cwd)
+    return Running(_rig, ["-m", "rig", *map(str, words)], cwd).ended()
+
+
+def started(*words: str | Path, cwd: Path) -> Running:
+    """Start a command."""
+    return Running(_rig, ["-m", "rig", *map(str, words)], cwd)
 
 
 def program(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a program as `python -W error -c` does."""
-    return _done(_program, ["-W", "error", "-c", text], cwd)
+    return Running(_program, ["-W", "error", "-c", text], cwd).ended()
 
 
 def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder."""
-    return _done(_pytest, ["-m", "pytest", *map(str, words)], cwd)
+    return Running(_pytest, ["-m", "pytest", *map(str, words)], cwd).ended()
 
 
 def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
@@ -53,32 +59,54 @@ def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult
     return pytest.RunResult(done.returncode, *outputs, time.monotonic() - began_s)
 
 
-def _done(
-    main: Callable[[list[str]], None], words: list[str], cwd: Path | None
-) -> subprocess.CompletedProcess[str]:
-    if "COVERAGE_PROCESS_START" in os.environ:  # which counts where an interpreter begins
-        return subprocess.run(
-            [sys.executable, *words],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_LIMIT_S,
-        )
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_IMPORTED))
-    with tempfile.TemporaryDirectory() as scratch:
-        outputs = (Path(scratch) / "stdout", Path(scratch) / "stderr")
-        process = context.Process(
-            target=_run, args=(main, words, str(cwd or Path.cwd()), dict(os.environ), *outputs)
-        )
-        process.start()
-        process.join(_LIMIT_S)
-        if process.exitcode is None:
-            process.kill()
-            raise subprocess.TimeoutExpired(words, _LIMIT_S)
-        stdout, stderr = (path.read_text(encoding="utf-8") for path in outputs)
-        return subprocess.CompletedProcess(words, process.exitcode, stdout, stderr)
+class Running:
+    """A program that runs, its outputs in files."""
+
+    def __init__(
+        self, main: Callable[[list[str]], None], words: list[str], cwd: Path | None
+    ) -> None:
+        self._words = words
+        self._scratch = tempfile.TemporaryDirectory()
+        self._outputs = [Path(self._scratch.name) / name for name in ("stdout", "stderr")]
+        for path in self._outputs:
+            path.touch()
+        self._program: subprocess.Popen[bytes] | None = None
+        if "COVERAGE_PROCESS_START" in os.environ:  # which counts where an interpreter begins
+            with self._outputs[0].open("ab") as stdout, self._outputs[1].open("ab") as stderr:
+                self._program = subprocess.Popen(
+                    [sys.executable, *words], cwd=cwd, stdout=stdout, stderr=stderr
+                )
+            return
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(_IMPORTED))
+        told = (main, words, str(cwd or Path.cwd()), dict(os.environ), *self._outputs)
+        self._forked = context.Process(target=_run, args=told)
+        self._forked.start()
+
+    def poll(self) -> int | None:
+        """Return its exit code, or nothing as long as it runs."""
+        return self._forked.exitcode if self._program is None else self._program.poll()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        pid = self._forked.pid if self._program is None else self._program.pid
+        assert pid is not None
+        os.kill(pid, number)
+
+    def ended(self, limit_s: float = _LIMIT_S) -> subprocess.CompletedProcess[str]:
+        """Wait for its end; return its exit code and what it printed."""
+        with self._scratch:
+            if self._program is None:
+                self._forked.join(limit_s)
+            else:
+                with suppress(subprocess.TimeoutExpired):
+                    self._program.wait(limit_s)
+            code = self.poll()
+            if code is None:
+                self.signal(signal.SIGKILL)
+                raise subprocess.TimeoutExpired(self._words, limit_s)
+            stdout, stderr = (path.read_text(encoding="utf-8") for path in self._outputs)
+        return subprocess.CompletedProcess(self._words, code, stdout, stderr)
 
 
 def _run(
@@ -98,6 +126,8 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # whoever tests behind nohup ignores the second
+        signal.signal(number, signal.SIG_DFL)
     main(words)
 
 

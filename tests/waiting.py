@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class Process(Protocol):
+    """A program that runs."""
+
+    def poll(self) -> int | None:
+        """Return its exit code, or nothing as long as it runs."""
 
 
 def eventually(
     condition: Callable[[], T],
     limit_s: float = 60.0,
-    process: subprocess.Popen[Any] | None = None,
+    process: Process | None = None,
 ) -> T:
     """Return what the condition gives once that is true; fail after a limit, or where the process
     that should make it true has ended.

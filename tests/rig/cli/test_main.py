@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import rig
+from tests.commands import rig, started
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.waiting import eventually
 
@@ -116,24 +116,7 @@ def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signals) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "rig",
-        "run",
-        str(VIRTUAL_NULL),
-        "--set",
-        "task.null.samples=3000",
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Whoever runs the tests behind nohup has it ignored, and rig leaves it so.
-        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),
-    )
+    process = started("run", VIRTUAL_NULL, "--set", "task.null.samples=3000", cwd=tmp_path)
     lines = eventually(
         lambda: [
             path
@@ -142,10 +125,10 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
         ],
         process=process,
     )
-    os.kill(process.pid, how)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "stopped" in errors and "Traceback" not in errors
+    process.signal(how)
+    done = process.ended(60.0)
+    assert done.returncode == 130
+    assert "stopped" in done.stderr and "Traceback" not in done.stderr
     checked = rig("check", lines[0].parent.parent, cwd=tmp_path)
     assert checked.returncode == 1
     assert "session abort" in checked.stdout and "samples measured" in checked.stdout
@@ -171,20 +154,14 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
         assert refused.returncode == 3 and "has no room for this session" in refused.stderr
         assert list(disk.iterdir()) == []
         # Somebody else fills the disk while the session runs.
-        with subprocess.Popen(
-            [sys.executable, "-m", "rig", *map(str, words), "--trials", "1", "--set", QUARTER],
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            eventually(lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process)
-            with (disk / "other").open("wb") as other:
-                os.posix_fallocate(other.fileno(), 0, 150 << 20)
-            _, said = process.communicate(timeout=120)
+        process = started(*words, "--trials", "1", "--set", QUARTER, cwd=tmp_path)
+        eventually(lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process)
+        with (disk / "other").open("wb") as other:
+            os.posix_fallocate(other.fileno(), 0, 150 << 20)
+        done = process.ended(120.0)
         (disk / "other").unlink()
-        assert process.returncode == 3, said
-        assert "full" in said and "Traceback" not in said
+        assert done.returncode == 3, done.stderr
+        assert "full" in done.stderr and "Traceback" not in done.stderr
         checked = rig("check", next(disk.iterdir()), cwd=tmp_path)
         assert "session fail" in checked.stdout and "samples measured" in checked.stdout
     finally:
