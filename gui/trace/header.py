@@ -9,8 +9,8 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.engine import Subject
-from gui.trace.legend import Legend
+from gui.trace.picture.legend import Legend
+from gui.trace.shown.engine import Subject
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, plain
 from rig.plain_text import visible

@@ -15,26 +15,28 @@ from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.theme import Theme
-from gui.trace import annotation_marks, key_map, picture_file
-from gui.trace.cursor import cursor_text
-from gui.trace.distribution_view import DistributionView
-from gui.trace.edge_view import EdgeView
-from gui.trace.engine import Subject, open_subject
-from gui.trace.export_panel import ExportPanel
 from gui.trace.header import Header
-from gui.trace.key_sheet import KEYS, KeySheet
-from gui.trace.marker_panel import MarkerPanel
-from gui.trace.overlay_view import OverlayView
-from gui.trace.overview import Overview
-from gui.trace.picture_file import free_path
-from gui.trace.pictures import Picture, Pictures
-from gui.trace.problems_panel import ProblemsPanel
-from gui.trace.scale_panel import ScalePanel
-from gui.trace.stack_mouse import InteractiveStack
-from gui.trace.state import Stretch, Topic, TraceState
-from gui.trace.statistics_panel import StatisticsPanel
+from gui.trace.keyboard import key_map
+from gui.trace.keyboard.key_sheet import KEYS, KeySheet
+from gui.trace.panels.export_panel import ExportPanel
+from gui.trace.panels.marker_panel import MarkerPanel
+from gui.trace.panels.problems_panel import ProblemsPanel
+from gui.trace.panels.scale_panel import ScalePanel
+from gui.trace.panels.statistics_panel import StatisticsPanel
+from gui.trace.panels.window_table import WindowTable
+from gui.trace.picture import picture_file
+from gui.trace.picture.cursor import cursor_text
+from gui.trace.picture.overview import Overview
+from gui.trace.picture.picture_file import free_path
+from gui.trace.picture.stack_mouse import InteractiveStack
+from gui.trace.shown import annotation_marks
+from gui.trace.shown.engine import Subject, open_subject
+from gui.trace.shown.pictures import Picture, Pictures
+from gui.trace.shown.state import Stretch, Topic, TraceState
 from gui.trace.tools import Tools
-from gui.trace.window_table import WindowTable
+from gui.trace.views.distribution_view import DistributionView
+from gui.trace.views.edge_view import EdgeView
+from gui.trace.views.overlay_view import OverlayView
 from gui.widgets.notice import Notice, error_text
 from gui.worker import Worker
 from rig.annotations import Annotations

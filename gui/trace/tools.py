@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gui.trace import keys
 from gui.trace.header import Header
-from gui.trace.key_map import ScreenKeys
-from gui.trace.state import TraceState
+from gui.trace.keyboard import keys
+from gui.trace.keyboard.key_map import ScreenKeys
+from gui.trace.shown.state import TraceState
 
 
 class Tools:

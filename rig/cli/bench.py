@@ -9,7 +9,7 @@ import click
 
 from rig.bench import examples
 from rig.cli.lazy import LazyGroup
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape
 
 _OUT = Terminal()
 

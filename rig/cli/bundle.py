@@ -9,7 +9,7 @@ import click
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape
 from rig.units import bytes_text
 
 

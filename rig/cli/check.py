@@ -11,13 +11,13 @@ import click
 from rig.check import signature
 from rig.check.check import UNREAD
 from rig.check.check import check as check_session
-from rig.cli.budget_table import print_budget
-from rig.cli.checks import print_check
-from rig.cli.labels import of_session, print_labels
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.cli.terminal import Terminal
-from rig.cli.verdicts import print_claim
+from rig.cli.printed.budget_table import print_budget
+from rig.cli.printed.checks import print_check
+from rig.cli.printed.labels import of_session, print_labels
+from rig.cli.printed.terminal import Terminal
+from rig.cli.printed.verdicts import print_claim
 from rig.results import claim, results
 from rig.store.session_folder import SessionFolder
 

@@ -17,9 +17,9 @@ from rig.api.comparing.provenance_changes import Change
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import open_session
 from rig.cli.compare_backends import of_model, of_sessions
-from rig.cli.labels import of_session, print_labels
 from rig.cli.options import sessions_option, set_option
-from rig.cli.terminal import Terminal, escape, print_whole
+from rig.cli.printed.labels import of_session, print_labels
+from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.model.metric import Prominence
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}

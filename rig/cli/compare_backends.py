@@ -17,8 +17,8 @@ from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
-from rig.cli.progress import RunProgress
-from rig.cli.terminal import Terminal, escape, print_whole
+from rig.cli.printed.progress import RunProgress
+from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.errors import ConfigError, RigError, storage_error
 from rig.interfaces.task import Task
 from rig.network import graph

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from rig.cli.coverage_table import print_coverage
-from rig.cli.terminal import Terminal
+from rig.cli.printed.coverage_table import print_coverage
+from rig.cli.printed.terminal import Terminal
 from rig.errors import DataError
 from rig.model import grid
 from rig.model.grid import Covered

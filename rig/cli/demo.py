@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from rig.cli.options import sessions_option
+from rig.cli.printed.terminal import Terminal
 from rig.cli.run import run_bench
-from rig.cli.terminal import Terminal
 from rig.shipped import DEMO
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.shipped import shipped
 

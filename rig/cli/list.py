@@ -11,9 +11,9 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli.labels import of_session
 from rig.cli.options import sessions_option
-from rig.cli.terminal import Terminal, escape, print_rows
+from rig.cli.printed.labels import of_session
+from rig.cli.printed.terminal import Terminal, escape, print_rows
 from rig.errors import ConfigError, DataError, RigError
 from rig.results import document, labels
 from rig.settings.fields import fields_of, flat

@@ -21,7 +21,7 @@ from rig.host.second_signal import handle_once
 from rig.plain_text import one_line, visible
 
 if TYPE_CHECKING:
-    from rig.cli.terminal import Terminal
+    from rig.cli.printed.terminal import Terminal
 
 #: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the
 #: bench failed, 130 stopped by Ctrl-C.
@@ -39,10 +39,13 @@ COMMANDS = {
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
     "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
     "docs": ("rig.cli.docs:docs", "List the pages of documentation, or say where one lies"),
-    "firmware": ("rig.cli.firmware:firmware", "Make, build, emulate and flash a board's firmware"),
+    "firmware": (
+        "rig.cli.boards.firmware:firmware",
+        "Make, build, emulate and flash a board's firmware",
+    ),
     "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
     "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),
-    "model": ("rig.cli.model:model", "Look at, check and run a network in a NIR file"),
+    "model": ("rig.cli.models.model:model", "Look at, check and run a network in a NIR file"),
     "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
     "probe": ("rig.cli.probe:probe", "Test the bench step by step; name faults and what to try"),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
@@ -144,13 +147,13 @@ def _too_large(error: MemoryError) -> BenchError:
 
 
 def _print_error(error: RigError) -> None:
-    from rig.cli.terminal import print_error
+    from rig.cli.printed.terminal import print_error
 
     print_error(_terminal(), error)
 
 
 def _terminal() -> Terminal:
     # Here, because it brings rich, which the help need not wait for.
-    from rig.cli.terminal import Terminal
+    from rig.cli.printed.terminal import Terminal
 
     return Terminal(stderr=True)

@@ -17,7 +17,7 @@ import click
 from rich.table import Table
 
 from rig.cli.measure_windows import CHOICES, Choice, window_options
-from rig.cli.terminal import Terminal, escape, escape_lines
+from rig.cli.printed.terminal import Terminal, escape, escape_lines
 from rig.errors import ConfigError
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened, Options

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from rig.cli.labels import print_labels
 from rig.cli.options import bench_argument, sessions_option, set_option
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.labels import print_labels
+from rig.cli.printed.terminal import Terminal, escape
 from rig.kinds import registry as kinds
 from rig.results import labels
 from rig.session import estimate, planning

@@ -12,7 +12,7 @@ from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
 from rig.cli.options import bench_argument, set_option
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import BenchError
 from rig.model.finding import Finding
 

@@ -11,7 +11,7 @@ from rig.api.report import write_report
 from rig.check.check import check
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape
 from rig.store.session_folder import REPORT, SessionFolder
 
 

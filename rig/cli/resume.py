@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from rig.cli.options import session_argument
-from rig.cli.progress import RunProgress
+from rig.cli.printed.progress import RunProgress
+from rig.cli.printed.terminal import Terminal
 from rig.cli.run import finish
-from rig.cli.terminal import Terminal
 from rig.session import session
 
 

@@ -11,9 +11,9 @@ import click
 from rig.api.report import write_report
 from rig.cli.main import FALSE
 from rig.cli.options import bench_argument, sessions_option, set_option
-from rig.cli.progress import RunProgress
-from rig.cli.result_tables import print_results
-from rig.cli.terminal import Terminal, escape
+from rig.cli.printed.progress import RunProgress
+from rig.cli.printed.result_tables import print_results
+from rig.cli.printed.terminal import Terminal, escape
 from rig.session import session
 from rig.store.session_folder import SessionFolder
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, ScanRow, is_empty, is_well
 from rig.bench.scan import scan as look
-from rig.cli.terminal import Terminal, escape, escape_lines
+from rig.cli.printed.terminal import Terminal, escape, escape_lines
 from rig.errors import BenchError
 
 _MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}

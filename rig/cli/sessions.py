@@ -13,7 +13,7 @@ from rich.table import Table
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
 from rig.cli.options import sessions_option
-from rig.cli.terminal import Terminal, escape, print_whole
+from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.errors import DataError
 from rig.units import bytes_text
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from rig import typed
 from rig.errors import ConfigError, DataError
-from rig.importers import csv_table, eembc_energy, jls1, jls2, jls2_view, otii, ppk1, ppk2
-from rig.importers.jls1_container import MAGIC as JLS_1
+from rig.importers.joulescope import jls1, jls2, jls2_view
+from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
+from rig.importers.profilers import eembc_energy, otii, ppk1, ppk2
+from rig.importers.tables import csv_table
 from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.check import checked
 from rig.store.session_folder import PROVENANCE, SessionFolder, read_json

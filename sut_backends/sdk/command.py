@@ -26,7 +26,7 @@ def sdk() -> None:
 def install(kind: str, python: str) -> None:
     """Make the environment of an SDK from its pinned list, and try it."""
 
-    from rig.cli.terminal import Terminal, escape
+    from rig.cli.printed.terminal import Terminal, escape
     from sut_backends.sdk.doctor import examine
     from sut_backends.sdk.install import install as install_sdk
     from sut_backends.sdk.kinds import named
@@ -57,7 +57,7 @@ def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from rig.cli.terminal import Terminal, escape
+    from rig.cli.printed.terminal import Terminal, escape
 
     out = Terminal()
     table = Table(box=SIMPLE_HEAD, pad_edge=False)

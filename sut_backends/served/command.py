@@ -67,7 +67,7 @@ def serve(
     # Here, because the help of all commands need not wait for it.
     from contextlib import closing
 
-    from rig.cli.terminal import Terminal
+    from rig.cli.printed.terminal import Terminal
     from rig.errors import ConfigError
     from sut_backends.served.endpoints import PtyEndpoint, SerialEndpoint, TcpEndpoint
     from sut_backends.served.serve import Server

@@ -17,7 +17,7 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui import theme
-from gui.trace.plain_plot import PlainPlot
+from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.text import PlainLabel, no_markup, tip
 from tests.conftest import ROOT
 

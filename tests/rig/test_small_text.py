@@ -17,7 +17,7 @@ from rig import small_text
 from rig.bench import config, editing, forms
 from rig.bench.bench_file import BenchFile
 from rig.cli.main import main
-from rig.cli.quantize import array_of
+from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError, DataError, RigError
 from rig.importers.open import open_any
 from rig.importers.opened import Options

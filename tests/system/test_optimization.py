@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from rig.cli.coverage import coverage
-from rig.cli.result_tables import print_results
-from rig.cli.terminal import Terminal
+from rig.cli.printed.result_tables import print_results
+from rig.cli.printed.terminal import Terminal
 from rig.errors import ConfigError, DeadlineError
 from rig.model.completion import REACHED
 from rig.model.steps import Load, Solve

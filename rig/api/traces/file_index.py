@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.importers.numeral import without_no_readings
+from rig.importers.tables.numeral import without_no_readings
 from rig.trace.gaps import Gap, joined
 from rig.trace.levels import borders
 from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Reduced

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rig.cli.terminal import escape
+from rig.cli.printed.terminal import escape
 from rig.errors import ConfigError, DataError
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder

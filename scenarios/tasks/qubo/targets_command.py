@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rig.cli.terminal import escape
+from rig.cli.printed.terminal import escape
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from rig.bench import config
 from rig.bench.probe import probe
-from rig.cli.budget_table import print_budget
+from rig.cli.printed.budget_table import print_budget
 from rig.errors import BenchError, ConfigError, DeadlineError, RigError
 from rig.report.report import write_report
 from rig.results import document

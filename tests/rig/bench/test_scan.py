@@ -31,8 +31,8 @@ from rig.bench.scan import (
     is_well,
     scan,
 )
+from rig.cli.printed.terminal import Terminal
 from rig.cli.scan import show
-from rig.cli.terminal import Terminal
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.monitor import FoundInstrument
 

@@ -20,8 +20,8 @@ import pytest
 from benchmarks import forgeries
 from benchmarks.forger import edit_json, edit_lines, rehash, remake
 from rig.check.check import check
-from rig.cli.checks import print_check
-from rig.cli.terminal import Terminal, print_error
+from rig.cli.printed.checks import print_check
+from rig.cli.printed.terminal import Terminal, print_error
 from rig.errors import RigError
 from rig.session.session import open_bench
 from tests.commands import rig

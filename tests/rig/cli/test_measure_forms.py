@@ -16,10 +16,10 @@ import pytest
 
 from rig.errors import RigError
 from tests.rig.cli.test_measure import content
-from tests.rig.importers import test_jls1 as jls1
-from tests.rig.importers import test_otii as otii
-from tests.rig.importers import test_ppk1 as ppk1
-from tests.rig.importers import test_ppk2 as ppk2
+from tests.rig.importers.joulescope import test_jls1 as jls1
+from tests.rig.importers.profilers import test_otii as otii
+from tests.rig.importers.profilers import test_ppk1 as ppk1
+from tests.rig.importers.profilers import test_ppk2 as ppk2
 
 #: In each file: 10 mA for a second, then 30 mA for another, at 3 V.
 HZ = 10_000

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError, RigError
-from tests.rig.importers.test_ppk2 import archive, frame
+from tests.rig.importers.profilers.test_ppk2 import archive, frame
 
 TABLE = "time_ms,I (A),U (V)\n" + "".join(f"{k},1,3\n" for k in range(100))
 HEADLESS = "I (A),U (V)\n" + "1,3\n" * 100

@@ -22,8 +22,8 @@ from rig.errors import DataError
 from rig.importers.given_rate import fit
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
-from tests.rig.importers.test_jls1 import recording, steady
-from tests.rig.importers.test_ppk2 import archive, frame
+from tests.rig.importers.joulescope.test_jls1 import recording, steady
+from tests.rig.importers.profilers.test_ppk2 import archive, frame
 
 HEAD = "time_s,power_w\n"
 

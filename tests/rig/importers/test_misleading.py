@@ -12,8 +12,8 @@ import pyjls
 import pytest
 
 from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, ScanRow
+from rig.cli.printed.terminal import Terminal
 from rig.cli.scan import show
-from rig.cli.terminal import Terminal
 from rig.errors import DataError, DeviceNotFound
 from rig.host.serial_port import SerialPort
 from rig.importers.open import open_any

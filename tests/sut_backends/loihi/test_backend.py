@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rig.cli.model import model
+from rig.cli.models.model import model
 from rig.errors import BenchError, ConfigError, DataError, DeadlineError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin

@@ -22,8 +22,8 @@ from rig.api.backends.agreement import Answer
 from rig.api.backends.rows import Backend, BackendRow, Failure, ModelComparison
 from rig.api.backends.runs import UnknownBackend, Wanted
 from rig.api.sessions.session import Session, open_session
-from rig.cli.result_tables import print_results
-from rig.cli.terminal import Terminal
+from rig.cli.printed.result_tables import print_results
+from rig.cli.printed.terminal import Terminal
 from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.network import complexity, complexity_text, conventions, graph

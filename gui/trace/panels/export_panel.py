@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Export of the selection, the view or the whole trace at its full rate, its size stated first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.bridge import Bridge
+from gui.trace.picture.picture_file import folder_for, free_path
+from gui.trace.shown.pictures import Does
+from gui.trace.shown.state import Topic, TraceState
+from gui.trace.shown.task import Task
+from gui.widgets.notice import Notice
+from gui.widgets.text import PlainLabel, plain
+from rig.plain_text import visible
+from rig.units import quantity
+
+_WHAT = ("Selection", "Visible span", "Whole trace")
+_FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
+
+
+class ExportPanel(QWidget):
+    """What is exported, as what, where to, and how large it will be."""
+
+    def __init__(self, worker: Does, sizes: Does) -> None:
+        super().__init__()
+        self.setObjectName("trace-export")
+        self._task: Task[Path] = Task(worker, "trace-export")
+        self._size: Task[int] = Task(sizes, "trace-export-size")
+        self._bridge = Bridge(self)
+        self._state: TraceState | None = None
+        self.what = self._combo("export-what", "What is exported", _WHAT)
+        self.form = self._combo("export-form", "File format", tuple(_FORMS))
+        self.path = QLineEdit()
+        self.path.setObjectName("export-path")
+        self.path.setAccessibleName("File to write")
+        self.picture = QLineEdit()
+        self.picture.setObjectName("export-picture")
+        self.picture.setAccessibleName("File of the picture")
+        self.save_picture = QPushButton("Save the picture (P)")
+        self.save_picture.setObjectName("export-picture-save")
+        self.save_picture.setAccessibleName("Save the picture")
+        self.save_picture.setAccessibleName("Save the picture")
+        self.size_text = plain("export-size", wrap=True)
+        self.button = QPushButton("Export")
+        self.button.setObjectName("export-start")
+        self.button.setAccessibleName("Export the selection")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setObjectName("export-cancel")
+        self.cancel.setAccessibleName("Cancel the export")
+        self.cancel.setEnabled(False)
+        self.progress = QProgressBar()
+        self.progress.setObjectName("export-progress")
+        self.progress.setRange(0, 1000)
+        self.progress.hide()
+        self.notice = Notice()
+        self._lay_out()
+        self._bridge.arrived.connect(lambda share: self.progress.setValue(round(1000 * share)))
+        self.what.currentIndexChanged.connect(lambda _: self._estimate())
+        self.form.currentIndexChanged.connect(lambda _: self._renamed())
+        self.button.clicked.connect(lambda _: self.export())
+        self.cancel.clicked.connect(lambda _: self._cancel())
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether a file is being written, or its size estimated."""
+        return self._task.pending or self._size.pending
+
+    def set_state(self, state: TraceState) -> None:
+        """Take a trace."""
+        self._state = state
+        state.listen(self._changed)
+        subject = state.subject
+        trial = f"-trial-{subject.trial}" if subject.trial else ""
+        stem = subject.title.removesuffix(subject.path.suffix) if not trial else subject.title
+        folder = folder_for(subject.path)
+        self.picture.setText(str(free_path(folder / f"{stem}{trial}.png")))
+        self.path.setText(
+            str(free_path(folder_for(subject.path) / f"{stem}{trial}-part.{self._form}"))
+        )
+        self._estimate()
+
+    def stop(self) -> None:
+        """Give up what is being written: no part of it stays."""
+        self._task.cancel()
+        self._size.cancel()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Estimate what changed while the panel was hidden."""
+        super().showEvent(event)
+        if self._state is not None:
+            chosen = self._state.selection is not None
+            self.what.setCurrentText("Selection" if chosen else "Visible span")
+        self._estimate()
+
+    def export(self) -> None:
+        """Write the file in the background."""
+        stretch = self._stretch()
+        if self._state is None or stretch is None or not self.path.text().strip():
+            return
+        trace, path, form = self._state.subject.trace, Path(self.path.text().strip()), self._form
+        self.notice.clear()
+        self.progress.setValue(0)
+        self._running(True)
+        post = self._bridge.post
+        self._task.start(
+            lambda stopped: trace.export(
+                path.expanduser(), *stretch, form=form, progress=post, stopped=stopped
+            ),
+            self._done,
+            self._failed,
+        )
+
+    @property
+    def _form(self) -> str:
+        return _FORMS[self.form.currentText()]
+
+    def _stretch(self) -> tuple[float, float] | None:
+        state = self._state
+        if state is None:
+            return None
+        what = self.what.currentText()
+        if what == "Selection":
+            chosen = state.selection
+            return None if chosen is None else (chosen.start_s, chosen.stop_s)
+        if what == "Visible span":
+            return state.view.start_s, state.view.stop_s
+        return 0.0, state.view.duration_s
+
+    def _changed(self, topic: Topic) -> None:
+        if topic in ("view", "markers", "chosen") and self.isVisible():
+            self._estimate()
+
+    def _estimate(self) -> None:
+        if self._state is None or not self.isVisible():
+            return
+        stretch = self._stretch()
+        self.button.setEnabled(stretch is not None and not self._task.pending)
+        if stretch is None:
+            self.size_text.setText(
+                "Nothing is selected: Shift-drag in the picture, or choose a window."
+            )
+            return
+        trace, form = self._state.subject.trace, self._form
+        self.size_text.setText("...")
+        start_s, stop_s = stretch
+        samples = round((stop_s - start_s) * trace.sample_hz)
+
+        def show(size_b: int) -> None:
+            self.size_text.setText(
+                f"about {_bytes(size_b)}: {samples} samples, {quantity(stop_s - start_s, 's')} at "
+                f"{quantity(trace.sample_hz, 'Hz')}, none left out"
+            )
+
+        self._size.start(
+            lambda stopped: trace.export_bytes(start_s, stop_s, form), show, self.notice.show_error
+        )
+
+    def _renamed(self) -> None:
+        text = self.path.text()
+        if text:
+            self.path.setText(str(Path(text).with_suffix(f".{self._form}")))
+        self._estimate()
+
+    def _running(self, running: bool) -> None:
+        self.button.setEnabled(not running)
+        self.cancel.setEnabled(running)
+        self.progress.setVisible(running)
+
+    def _cancel(self) -> None:
+        self._task.cancel()
+        self._running(False)
+        self.notice.show_text("the export was cancelled: no part of it stays")
+
+    def _done(self, path: Path) -> None:
+        self._running(False)
+        self.notice.show_text(visible(f"{path}: {_bytes(path.stat().st_size)} written"))
+
+    def _failed(self, error: BaseException) -> None:
+        self._running(False)
+        self.notice.show_error(error)
+
+    def _combo(self, name: str, accessible: str, items: tuple[str, ...]) -> QComboBox:
+        combo = QComboBox()
+        combo.setObjectName(name)
+        combo.setAccessibleName(accessible)
+        combo.addItems(items)
+        return combo
+
+    def _lay_out(self) -> None:
+        form = QFormLayout()
+        form.addRow("What", self.what)
+        form.addRow("As", self.form)
+        form.addRow("File", self.path)
+        form.addRow("Size", self.size_text)
+        row = QHBoxLayout()
+        row.addWidget(self.button)
+        row.addWidget(self.cancel)
+        row.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 6, 0, 0)
+        layout.addLayout(form)
+        layout.addLayout(row)
+        layout.addWidget(self.progress)
+        layout.addWidget(self.notice)
+        pictured = QFormLayout()
+        pictured.addRow("Picture", self.picture)
+        hint = PlainLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
+        hint.setWordWrap(True)
+        layout.addSpacing(16)
+        layout.addLayout(pictured)
+        layout.addWidget(hint)
+        layout.addWidget(self.save_picture, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addStretch(1)
+
+
+def _bytes(size_b: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size_b < 1000:
+            return f"{size_b:.4g} {unit}"
+        size_b /= 1000
+    return f"{size_b:.4g} GB"

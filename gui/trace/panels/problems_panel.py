@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of problems: of the trial, and gaps of the trace; a click zooms to the place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.trace.panels.rows import Rows
+from gui.trace.shown.engine import Subject
+from gui.trace.shown.state import Stretch, TraceState
+from gui.widgets.table import Column
+from gui.widgets.text import plain
+from rig.plain_text import visible
+from rig.units import quantity
+
+#: A gap of no time at all is still to be seen.
+_AROUND_S = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A row of the list: what it is, the evidence, what it means, and where it is, if anywhere."""
+
+    what: str
+    detail: str
+    meaning: str
+    start_s: float | None = None
+    stop_s: float | None = None
+    elsewhere: str = ""
+
+    @property
+    def where(self) -> str:
+        """Return the place as a text."""
+        if self.start_s is None or self.stop_s is None:
+            return self.elsewhere or "whole trial"
+        return f"{self.start_s:.6f} s, {quantity(self.stop_s - self.start_s, 's')}"
+
+
+def troubles(subject: Subject) -> list[Trouble]:
+    """Return the problems of a trial, then the gaps of the trace and notes of how it was read."""
+    found = []
+    for problem in subject.problems:
+        elsewhere = problem.rail not in ("", subject.rail) or problem.segment != subject.segment
+        place = None if elsewhere else subject.trace.locate(problem)
+        where = "" if not elsewhere else f"segment {problem.segment} {problem.rail}".strip()
+        found.append(
+            Trouble(
+                problem.code,
+                problem.detail,
+                problem.meaning,
+                None if place is None else place[0],
+                None if place is None else place[1],
+                where,
+            )
+        )
+    for (start_s, stop_s), cause in zip(subject.gaps_s, subject.causes, strict=True):
+        found.append(
+            Trouble(
+                "gap",
+                cause,
+                "Samples are lost here, or not to be trusted: energies of windows around it have "
+                "no value, or a larger uncertainty. Look at the monitor's cable and at "
+                "the load of this computer.",
+                float(start_s),
+                float(stop_s),
+            )
+        )
+    found += [Trouble("note", note, "Of how the file was read.") for note in subject.notes]
+    return found
+
+
+COLUMNS = (
+    Column("what", lambda trouble: trouble.what),
+    Column("where", lambda trouble: trouble.where, lambda trouble: trouble.start_s or 0.0),
+    Column("evidence", lambda trouble: trouble.detail),
+)
+
+
+class ProblemsPanel(QWidget):
+    """Problems, gaps and notes; below the list stands what the chosen one means."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trace-problems")
+        self.table = Rows(COLUMNS, "problem-table")
+        self.table.setAccessibleName("Problems of the trial")
+        self._text = plain("problem-text", wrap=True, selectable=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self._text)
+        layout.addStretch()
+        self.table.chosen.connect(self._chosen)
+        self._state: TraceState | None = None
+
+    def set_state(self, state: TraceState) -> int:
+        """Show the problems of a trace; return how many there are."""
+        self._state = state
+        rows = troubles(state.subject)
+        self.table.set_rows(rows)
+        self.table.setVisible(bool(rows))
+        self._text.setText("" if rows else "No problems, no gaps.")
+        return len(rows)
+
+    def _chosen(self, trouble: Trouble) -> None:
+        self._text.setText(visible(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}"))
+        state = self._state
+        if state is None or trouble.start_s is None or trouble.stop_s is None:
+            return
+        state.choose(Stretch(trouble.start_s, trouble.stop_s, trouble.what))
+        around_s = 0.0 if trouble.stop_s > trouble.start_s else _AROUND_S
+        state.set_view(
+            state.view.on(trouble.start_s - around_s, trouble.stop_s + around_s, margin=1.0)
+        )

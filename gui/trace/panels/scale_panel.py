@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The y axis of each signal: linear or logarithmic, automatic or with exact ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.trace.panels import entry
+from gui.trace.shown.scales import Scale
+from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.widgets.notice import Notice
+from gui.widgets.text import PlainLabel
+
+
+class ScalePanel(QWidget):
+    """A row a signal: log, least, most, automatic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("trace-scales")
+        self._state: TraceState | None = None
+        self.logs: dict[str, QCheckBox] = {}
+        self.lows: dict[str, QLineEdit] = {}
+        self.highs: dict[str, QLineEdit] = {}
+        self.notice = Notice()
+        grid = QGridLayout()
+        for column, head in enumerate(("", "log", "from", "to")):
+            grid.addWidget(PlainLabel(head), 0, column)
+        for row, signal in enumerate(SIGNALS, start=1):
+            log = QCheckBox()
+            log.setObjectName(f"scale-{signal}-log")
+            log.setAccessibleName(f"Logarithmic axis of the {signal}")
+            log.clicked.connect(partial(self._set_log, signal))
+            self.logs[signal] = log
+            self.lows[signal] = self._field(signal, "from", partial(self._set_ends, signal))
+            self.highs[signal] = self._field(signal, "to", partial(self._set_ends, signal))
+            auto = QPushButton("Auto")
+            auto.setObjectName(f"scale-{signal}-auto")
+            auto.setAccessibleName(f"Automatic axis of the {signal}")
+            auto.clicked.connect(partial(self._set_auto, signal))
+            for column, widget in enumerate(
+                (PlainLabel(signal), log, self.lows[signal], self.highs[signal], auto)
+            ):
+                grid.addWidget(widget, row, column)
+        hint = PlainLabel(
+            "Empty ends are automatic: what is visible, without zero where that would hide the "
+            "ripple. Both ends given are exact, as 0 mA and 25 mA."
+        )
+        hint.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 6, 0, 0)
+        layout.addLayout(grid)
+        layout.addWidget(hint)
+        layout.addWidget(self.notice)
+        layout.addStretch(1)
+
+    def set_state(self, state: TraceState) -> None:
+        """Take the scales of a trace."""
+        self._state = state
+        state.listen(self._changed)
+        self._show()
+
+    def _changed(self, topic: Topic) -> None:
+        if topic == "scale":
+            self._show()
+
+    def _show(self) -> None:
+        if self._state is None:
+            return
+        for signal, scale in self._state.scales.items():
+            self.logs[signal].setChecked(scale.logarithmic)
+            ends = scale.exact
+            unit = UNITS[signal]
+            self.lows[signal].setText("" if ends is None else entry.exact(ends[0], unit))
+            self.highs[signal].setText("" if ends is None else entry.exact(ends[1], unit))
+
+    def _set_log(self, signal: str, on: bool = False) -> None:
+        if self._state is not None:
+            self._state.set_scale(signal, Scale(on, self._state.scales[signal].exact))
+
+    def _set_auto(self, signal: str, _: bool = False) -> None:
+        if self._state is not None:
+            self.notice.clear()
+            self._state.set_scale(signal, Scale(self._state.scales[signal].logarithmic))
+
+    def _set_ends(self, signal: str) -> None:
+        low, high = self.lows[signal].text().strip(), self.highs[signal].text().strip()
+        if self._state is None or not (low and high):
+            return
+        scale = self._state.scales[signal]
+        try:
+            ends = entry.parse(low, UNITS[signal]), entry.parse(high, UNITS[signal])
+        except ValueError as error:
+            self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}")
+            return
+        if not ends[0] < ends[1] or (scale.logarithmic and ends[1] <= 0):
+            self.notice.show_text(f"an axis from {low} to {high}\ntry: the smaller end first")
+            return
+        self.notice.clear()
+        if ends != scale.exact:
+            self._state.set_scale(signal, Scale(scale.logarithmic, ends))
+
+    def _field(self, signal: str, end: str, done: Callable[[], None]) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName(f"scale-{signal}-{end}")
+        field.setAccessibleName(f"Axis of the {signal}: {end}")
+        field.setPlaceholderText("auto")
+        field.editingFinished.connect(done)
+        return field

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statistics of the visible span and of the selection, always in view, and always exact."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.trace.panels import readout
+from gui.trace.shown.numbers import Numbers
+from gui.trace.shown.pictures import Does
+from gui.trace.shown.state import Stretch, Topic, TraceState
+from gui.widgets.notice import error_text
+from gui.widgets.text import PlainLabel, plain
+from rig.api.traces.statistics import TraceStatistics
+from rig.plain_text import visible
+
+#: A view that moves is not summed up until it rests.
+_REST_MS = 120
+_PENDING = "..."
+_ROWS = ("current", "voltage", "power")
+
+
+class StatisticsPanel(QWidget):
+    """Two boxes: the visible span, and the selection."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trace-statistics")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.visible_box = StatisticsBox("visible", "Visible span")
+        self.selection_box = StatisticsBox("selection", "Selection")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(6, 0, 6, 4)
+        row.addWidget(self.visible_box, 1)
+        row.addWidget(self.selection_box, 1)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self._ask_visible)
+        self._state: TraceState | None = None
+        self._of_view: Numbers | None = None
+        self._of_selection: Numbers | None = None
+
+    def set_state(self, state: TraceState, worker: Does) -> None:
+        """Show a trace."""
+        self.stop()
+        self._state = state
+        trace = state.subject.trace
+        self._of_view = Numbers(worker, trace, "trace-visible", self._show_visible)
+        self._of_selection = Numbers(worker, trace, "trace-selection", self._show_selection)
+        state.listen(self._changed)
+        self._ask_visible()
+        self._ask_selection()
+
+    def set_rest_ms(self, rest_ms: int) -> None:
+        """Sum a view up once it has rested for so long."""
+        self._rest.setInterval(rest_ms)
+
+    @property
+    def view(self) -> TraceStatistics | None:
+        """Return the numbers of the visible span; None while they are computed."""
+        return None if self._of_view is None or self.waiting else self._of_view.now
+
+    @property
+    def selection(self) -> TraceStatistics | None:
+        """Return the numbers of the selection; None while they are computed, or without one."""
+        return None if self._of_selection is None else self._of_selection.now
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether numbers are being computed, or the view still moves."""
+        numbers = [one for one in (self._of_view, self._of_selection) if one is not None]
+        return self._rest.isActive() or any(one.pending for one in numbers)
+
+    def stop(self) -> None:
+        """Give up what is being computed."""
+        for numbers in (self._of_view, self._of_selection):
+            if numbers is not None:
+                numbers.cancel()
+
+    def _changed(self, topic: Topic) -> None:
+        if topic == "view":
+            self.visible_box.show_pending()
+            self._rest.start()
+        elif topic in ("markers", "chosen"):
+            self._ask_selection()
+
+    def _ask_visible(self) -> None:
+        if self._state is not None and self._of_view is not None:
+            self._of_view.want((self._state.view.start_s, self._state.view.stop_s))
+
+    def _ask_selection(self) -> None:
+        if self._state is None or self._of_selection is None:
+            return
+        selection = self._state.selection
+        self.selection_box.set_stretch(selection)
+        self._of_selection.want(
+            None if selection is None else (selection.start_s, selection.stop_s)
+        )
+        if selection is not None and self._of_selection.now is not None:
+            self._show_selection()
+
+    def _show_visible(self) -> None:
+        if self._of_view is not None and not self._rest.isActive():
+            self.visible_box.show_numbers(self._of_view)
+
+    def _show_selection(self) -> None:
+        if self._of_selection is not None:
+            self.selection_box.show_numbers(self._of_selection)
+
+
+class StatisticsBox(QFrame):
+    """The numbers of one stretch; `energy` and the others are labels of their own."""
+
+    def __init__(self, name: str, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"statistics-{name}")
+        self.setAccessibleName(f"Statistics: {title.lower()}")
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self._title = title
+        self._stretch: Stretch | None = None
+        self._numbers: Numbers | None = None
+        self._head = _label(f"{name}-title")
+        font = self._head.font()
+        font.setBold(True)
+        self._head.setFont(font)
+        self._head.setText(title)
+        self.remark = _label(f"{name}-remark")
+        for label in (self._head, self.remark):
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._copy = QToolButton()
+        self._copy.setObjectName(f"{name}-copy")
+        self._copy.setAccessibleName(f"Copy the statistics: {title.lower()}")
+        self._copy.setText("Copy")
+        self._copy.setToolTip("Copy all numbers with all digits, to paste into a table")
+        self._copy.clicked.connect(self.copy)
+        self.headline = {
+            key: _label(f"{name}-{key}") for key in ("energy", "charge", "span", "samples", "lost")
+        }
+        self.cells = {
+            (row, head): _label(f"{name}-{row}-{head}", right=True)
+            for row in _ROWS
+            for head in readout.HEADS
+        }
+        self._lay_out()
+
+    def copy(self) -> None:
+        """Copy the numbers as text."""
+        if self._numbers is not None and self._numbers.now is not None:
+            name = self._stretch.name if self._stretch is not None else self._title
+            QGuiApplication.clipboard().setText(readout.copied(self._numbers.now, name))
+
+    def set_stretch(self, stretch: Stretch | None) -> None:
+        """Say of what the numbers are."""
+        self._stretch = stretch
+        what = "none: Shift-drag, D, or a row of the windows" if stretch is None else stretch.name
+        self._head.setText(visible(f"{self._title}: {what}"))
+
+    def show_pending(self) -> None:
+        """Say that numbers are being computed."""
+        self._fill(_PENDING)
+
+    def show_numbers(self, numbers: Numbers) -> None:
+        """Show numbers, or why there are none."""
+        self._numbers = numbers
+        found = numbers.now
+        if found is None:
+            self._fill(_PENDING if numbers.pending else "")
+            self.remark.setText("" if numbers.error is None else error_text(numbers.error))
+            return
+        self._fill("-")
+        for key, text in readout.headline(found):
+            self.headline[key].setText(text)
+        for line in readout.lines(found):
+            for head, text in zip(readout.HEADS, line.values, strict=True):
+                self.cells[line.name, head].setText(text)
+        at_edges = "ends at edges, as in results.json" if found.at_edges else ""
+        self.remark.setText(visible("; ".join(part for part in (at_edges, found.remark) if part)))
+
+    def _fill(self, text: str) -> None:
+        for label in (*self.headline.values(), *self.cells.values()):
+            label.setText(text)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self._head, 1)
+        top.addWidget(self._copy)
+        rows = QHBoxLayout(), QHBoxLayout()
+        for key, label in self.headline.items():
+            first = rows[key not in ("energy", "charge")]
+            first.setSpacing(6)
+            name = PlainLabel(key)
+            name.setEnabled(False)
+            first.addWidget(name)
+            if key == "energy":
+                font = label.font()
+                font.setBold(True)
+                label.setFont(font)
+            first.addWidget(label)
+            first.addSpacing(8)
+        for line in rows:
+            line.addStretch(1)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(0)
+        for column, head in enumerate(readout.HEADS, start=1):
+            name = PlainLabel(head)
+            name.setEnabled(False)
+            name.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(name, 0, column)
+            grid.setColumnStretch(column, 1)
+        for row, signal in enumerate(_ROWS, start=1):
+            name = PlainLabel(signal)
+            name.setEnabled(False)
+            grid.addWidget(name, row, 0)
+            for column, head in enumerate(readout.HEADS, start=1):
+                grid.addWidget(self.cells[signal, head], row, column)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(8, 4, 8, 4)
+        whole.setSpacing(2)
+        whole.addLayout(top)
+        for line in rows:
+            whole.addLayout(line)
+        whole.addLayout(grid)
+        whole.addWidget(self.remark)
+
+
+def _label(name: str, right: bool = False) -> QLabel:
+    label = plain(name, selectable=True)
+    if right:
+        # Numbers that grow by a digit must not widen the window.
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    return label

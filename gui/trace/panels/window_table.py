@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of windows: a row zooms to its window, and highlights it while the mouse is over it."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.trace.panels.rows import Rows
+from gui.trace.shown.state import Stretch, TraceState
+from gui.widgets.table import Column
+from gui.widgets.text import PlainLabel
+from rig.api.traces.spans import TrialSpan
+from rig.units import quantity
+
+
+def _number(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
+def _flags(span: TrialSpan) -> str:
+    return ", ".join(span.flags)
+
+
+def _latency(span: TrialSpan) -> float:
+    return span.stop_s - span.start_s if span.latency_s is None else span.latency_s
+
+
+def _mean_w(span: TrialSpan) -> float | None:
+    wide_s = _latency(span)
+    return None if span.energy_j is None or not wide_s else span.energy_j / wide_s
+
+
+COLUMNS = (
+    Column("step", lambda span: "" if span.step is None else str(span.step), lambda s: s.step or 0),
+    Column("phase", lambda span: span.phase, tip="of one run, where a phase was repeated"),
+    Column("time", lambda span: quantity(_latency(span), "s"), _latency, right=True),
+    Column(
+        "energy",
+        lambda span: quantity(span.energy_j, "J", span.energy_u_j),
+        lambda span: _number(span.energy_j),
+        right=True,
+        tip="with its standard uncertainty, as in samples.jsonl",
+    ),
+    Column(
+        "power",
+        lambda span: quantity(_mean_w(span), "W"),
+        lambda span: _number(_mean_w(span)),
+        right=True,
+        tip="mean over the window",
+    ),
+    Column("flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"),
+    Column("start", lambda span: f"{span.start_s:.4f} s", lambda span: span.start_s, right=True),
+)
+
+
+class WindowTable(QWidget):
+    """The windows of a trial."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trace-windows")
+        self.table = Rows(COLUMNS, "window-table")
+        self.table.setAccessibleName("Windows of the trial")
+        self._none = PlainLabel("This trace has no windows: it is of no session.")
+        self._none.setWordWrap(True)
+        self._none.setObjectName("window-none")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._none)
+        layout.addWidget(self.table, 1)
+        self.table.chosen.connect(self._chosen)
+        self.table.hovered.connect(self._hovered)
+        self._state: TraceState | None = None
+
+    def set_state(self, state: TraceState) -> None:
+        """Show the windows of a trace."""
+        self._state = None
+        spans = state.subject.spans
+        self.table.set_rows(spans)
+        self.table.setVisible(bool(spans))
+        self._none.setVisible(not spans)
+        self._state = state
+
+    def step(self, forward: bool) -> None:
+        """Go to the next row, or the one before."""
+        index = self.table.currentIndex()
+        row = index.row() + (1 if forward else -1) if index.isValid() else 0
+        if 0 <= row < self.table.model().rowCount():
+            self.table.selectRow(row)
+
+    def _chosen(self, span: TrialSpan) -> None:
+        if self._state is not None:
+            self._state.choose(stretch_of(span))
+            self._state.set_view(self._state.view.on(span.start_s, span.stop_s, 0.15))
+
+    def _hovered(self, span: TrialSpan | None) -> None:
+        if self._state is not None:
+            self._state.hover(None if span is None else stretch_of(span))
+
+
+def stretch_of(span: TrialSpan) -> Stretch:
+    """Return a window as a stretch with a name."""
+    step = "" if span.step is None else f", step {span.step}"
+    return Stretch(span.start_s, span.stop_s, f"{span.phase}{step}")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Phase bands and gaps, each painted as one item: sixteen thousand windows cost what twenty do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter
+
+from gui.theme import Theme
+from gui.trace.picture.painting import draw_rectangles, mixed
+from gui.trace.shown.band_layout import BandSpans, laid_out
+from gui.trace.shown.engine import IDLE_COLOUR, WARM_UP_COLOUR
+from gui.trace.shown.viewport import Viewport
+
+Array = NDArray[np.float64]
+
+_SHARE = 0.16
+_LOUD = 0.85
+#: More bands are painted as a row of pixels.
+_FEW = 150
+
+
+def band_colour(colour: int, theme: Theme, loud: bool = False) -> QColor:
+    """Return the fill of a band of a phase, an idle time, or a warm-up query."""
+    share = _LOUD if loud else _SHARE
+    if colour == WARM_UP_COLOUR:
+        return mixed(theme.muted, theme.base, share * 0.5)
+    if colour == IDLE_COLOUR:
+        return mixed(theme.muted, theme.base, share)
+    return mixed(theme.phases[colour % len(theme.phases)], theme.base, share)
+
+
+class BandsItem:
+    """The bands of one view, laid out once for all lanes that show them."""
+
+    def __init__(self) -> None:
+        self._of: tuple[BandSpans, float, float, int] | None = None
+        self._shown: list[tuple[int, Array, Array]] = []
+        self._rows: dict[tuple[str, bool], QImage] = {}
+        self.count = 0
+
+    def paint(
+        self,
+        painter: QPainter,
+        spans: BandSpans,
+        view: Viewport,
+        area: QRectF,
+        theme: Theme,
+        loud: bool = False,
+    ) -> None:
+        """Paint the bands of a view; `count` is how many rectangles that took."""
+        if not len(spans):
+            self.count = 0
+            return
+        of = spans, view.start_s, view.stop_s, int(area.width())
+        if self._of is None or of[1:] != self._of[1:] or spans is not self._of[0]:
+            self._of = of
+            self._lay_out(spans, view, int(area.width()))
+        if self.count > _FEW:
+            painter.drawImage(area, self._row(int(area.width()), theme, loud))
+            return
+        painter.setPen(Qt.PenStyle.NoPen)
+        for colour, left, right in self._shown:
+            painter.setBrush(band_colour(colour, theme, loud))
+            low = area.left() + left * area.width()
+            high = area.left() + right * area.width()
+            draw_rectangles(painter, low, high, area.top(), area.bottom())
+
+    def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
+        """Return many bands as a picture one pixel high, which costs the same whatever their
+        number.
+        """
+        of = theme.name, loud
+        if of not in self._rows:
+            row = np.zeros(pixels, dtype=np.uint32)
+            for colour, left, right in self._shown:
+                first = np.clip(np.floor(left * pixels), 0, pixels - 1).astype(np.int64)
+                last = np.clip(np.ceil(right * pixels), first + 1, pixels).astype(np.int64)
+                # Where bands begin and end, summed up: the pixels that they cover.
+                covered = np.zeros(pixels + 1, dtype=np.int64)
+                np.add.at(covered, first, 1)
+                np.add.at(covered, last, -1)
+                row[np.cumsum(covered[:-1]) > 0] = band_colour(colour, theme, loud).rgba()
+            image = QImage(row.tobytes(), pixels, 1, 4 * pixels, QImage.Format.Format_ARGB32)
+            self._rows[of] = image.copy()
+        return self._rows[of]
+
+    def _lay_out(self, spans: BandSpans, view: Viewport, pixels: int) -> None:
+        shown = laid_out(spans, view.start_s, view.stop_s, pixels)
+        self.count = len(shown)
+        self._rows.clear()
+        left = (shown.left_s - view.start_s) / view.span_s
+        right = (shown.right_s - view.start_s) / view.span_s
+        self._shown = [
+            (int(colour), left[shown.colour == colour], right[shown.colour == colour])
+            for colour in np.unique(shown.colour)
+        ]
+
+
+def paint_gaps(
+    painter: QPainter,
+    gaps_s: Array,
+    view: Viewport,
+    area: QRectF,
+    theme: Theme,
+    are_means: bool = False,
+) -> int:
+    """Paint where samples are lost, hatched, or where `are_means` stand in their place, dotted;
+    return how many rectangles that took.
+    """
+    if not len(gaps_s):
+        return 0
+    touching = (gaps_s[:, 1] > view.start_s) & (gaps_s[:, 0] < view.stop_s)
+    if not touching.any():
+        return 0
+    gaps = BandSpans.of(
+        gaps_s[touching, 0], gaps_s[touching, 1], np.zeros(int(touching.sum()), dtype=np.int64)
+    )
+    shown = laid_out(gaps, view.start_s, view.stop_s, int(area.width()))
+    wide_px = area.width() / view.span_s
+    left = area.left() + (shown.left_s - view.start_s) * wide_px
+    right = area.left() + (shown.right_s - view.start_s) * wide_px
+    painter.setPen(Qt.PenStyle.NoPen)
+    if are_means:
+        painter.setBrush(QBrush(QColor(theme.muted), Qt.BrushStyle.Dense7Pattern))
+        draw_rectangles(painter, left, right, area.top(), area.bottom())
+        return len(shown)
+    painter.setBrush(mixed(theme.gap, theme.base, 0.5))
+    draw_rectangles(painter, left, right, area.top(), area.bottom())
+    painter.setBrush(QBrush(QColor(theme.bad), Qt.BrushStyle.BDiagPattern))
+    draw_rectangles(painter, left, right, area.top(), area.bottom())
+    return len(shown)

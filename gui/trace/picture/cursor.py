@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is under the mouse, as a line of text: for the eye, from the columns of the picture."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gui.trace.picture.ticks import time_text
+from gui.trace.shown.pictures import Pictures
+from gui.trace.shown.state import SIGNALS, UNITS, TraceState
+from rig.units import quantity
+
+
+def cursor_text(state: TraceState, pictures: Pictures | None) -> str:
+    """Return time and values under the mouse: one value, or least to most where a column has more
+    samples.
+    """
+    at_s = state.cursor_s
+    if at_s is None:
+        return ""
+    parts = [time_text(at_s, state.view.span_s / 2000)]
+    columns = None if pictures is None or pictures.now is None else pictures.now.columns
+    if columns is None or not len(columns):
+        return parts[0]
+    place = int(np.searchsorted(columns.start_s, at_s, side="right")) - 1
+    if not 0 <= place < len(columns) or at_s > columns.stop_s[place]:
+        return parts[0]
+    for name in SIGNALS:
+        band = getattr(columns, name)
+        if band is None or not math.isfinite(band.mean[place]):
+            continue
+        least, most = float(band.least[place]), float(band.most[place])
+        one = quantity(float(band.mean[place]), UNITS[name])
+        low, high = quantity(least, UNITS[name]), quantity(most, UNITS[name])
+        parts.append(one if low == high else f"{low} to {high}")
+    spans = state.subject.spans_at(at_s)
+    if spans:
+        parts.append(min(spans, key=lambda span: span.stop_s - span.start_s).phase)
+    return "   ".join(parts)

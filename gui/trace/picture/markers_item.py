@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markers as painted over all lanes: lines with flags, and between the lines of a dual one a bar
+that says how far they are apart and moves both.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+
+from gui.theme import Theme
+from gui.trace.picture.lanes import Lanes
+from gui.trace.picture.painting import line_pen, mixed
+from gui.trace.shown.markers import Mark, Markers, Part
+from gui.trace.shown.viewport import Viewport
+from rig.units import quantity
+
+#: How near a line is grabbed, in pixels.
+GRAB_PX = 6.0
+_SHADE = 0.10
+
+
+def paint_markers(
+    painter: QPainter, markers: Markers, view: Viewport, lanes: Lanes, theme: Theme
+) -> None:
+    """Paint all markers that touch the view."""
+    strip = lanes.markers
+    painter.save()
+    painter.setClipRect(
+        QRectF(strip.left(), 0.0, strip.width() + 1, lanes.time.bottom() - strip.top())
+    )
+    for mark in markers.marks:
+        start_s, stop_s = mark.span
+        if stop_s < view.start_s or start_s > view.stop_s:
+            continue
+        _paint(painter, mark, mark.number == markers.selected, view, lanes, theme)
+    painter.restore()
+
+
+def grabbed(
+    markers: Markers, x: float, y: float, view: Viewport, lanes: Lanes
+) -> tuple[Mark, Part] | None:
+    """Return the part of a marker at a place of the widget: a line, or in the strip the bar."""
+    at_s = view.start_s + (x - lanes.time.left()) / lanes.time.width() * view.span_s
+    reach_s = GRAB_PX / lanes.time.width() * view.span_s
+    line = markers.near(at_s, reach_s)
+    if line is not None:
+        return line
+    if lanes.markers.top() <= y <= lanes.markers.bottom():
+        for mark in markers.marks:
+            if mark.is_dual and mark.span[0] <= at_s <= mark.span[1]:
+                return mark, "both"
+    return None
+
+
+def _paint(
+    painter: QPainter, mark: Mark, chosen: bool, view: Viewport, lanes: Lanes, theme: Theme
+) -> None:
+    strip = lanes.markers
+    colour = QColor(theme.marker)
+    faint = mixed(theme.marker, theme.base, 0.45)
+
+    def place(at_s: float) -> float:
+        x = strip.left() + view.fraction(at_s) * strip.width()
+        return min(max(x, strip.left() - 50.0), strip.right() + 50.0)
+
+    if mark.b_s is not None:
+        low, high = (place(at_s) for at_s in mark.span)
+        if chosen:
+            shade = QColor(theme.marker)
+            shade.setAlphaF(_SHADE)
+            bottom = lanes.time.top()
+            painter.fillRect(
+                QRectF(low, strip.bottom(), high - low, bottom - strip.bottom()), shade
+            )
+        bar = QRectF(low, strip.top() + 3, high - low, strip.height() - 6)
+        painter.fillRect(bar, mixed(theme.marker, theme.base, 0.35 if chosen else 0.18))
+        text = f"{mark.label}  {quantity(abs(mark.b_s - mark.a_s), 's')}".strip()
+        seen = bar.intersected(strip)
+        if QFontMetricsF(painter.font()).horizontalAdvance(text) + 60 < seen.width():
+            painter.setPen(QColor(theme.text))
+            painter.drawText(seen, Qt.AlignmentFlag.AlignCenter, text)
+    painter.setPen(line_pen(colour if chosen else faint, 2.0 if chosen else 1.0))
+    for part, name, at_s in mark.lines:
+        x = place(at_s)
+        if not strip.left() <= x <= strip.right() + 1:
+            continue
+        painter.setPen(line_pen(colour if chosen else faint, 2.0 if chosen else 1.0))
+        painter.drawLine(QPointF(x, strip.top()), QPointF(x, lanes.time.top()))
+        text = name if mark.is_dual or not mark.label else f"{name} {mark.label}"
+        wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 8
+        left_side = part == "b" and at_s >= mark.a_s
+        left = x - wide if left_side or x + wide > strip.right() else x
+        flag = QRectF(left, strip.top() + 1, wide, strip.height() - 3)
+        painter.fillRect(flag, colour if chosen else faint)
+        painter.setPen(QColor(theme.base))
+        painter.drawText(flag, Qt.AlignmentFlag.AlignCenter, text)

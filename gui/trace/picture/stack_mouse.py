@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mouse on the picture: the wheel zooms, a drag pans, moves a marker, or selects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+
+from gui.trace.picture.lanes import Lanes
+from gui.trace.picture.markers_item import grabbed
+from gui.trace.picture.plot_stack import PlotStack
+from gui.trace.shown.markers import Part
+from gui.trace.shown.state import Stretch, TraceState
+from gui.trace.shown.viewport import ZOOM_STEP
+
+#: How near an edge a marker snaps to it, in pixels.
+SNAP_PX = 14.0
+_CLICK_PX = 4.0
+_NOTCH = 120.0
+
+
+@dataclass(slots=True)
+class _Drag:
+    """A drag at hand: of a marker's part, of the view (no number), or a new selection."""
+
+    x: float
+    at_s: float
+    number: int | None = None
+    part: Part = "a"
+    moved: bool = False
+    selects: bool = False
+
+
+class InteractiveStack(PlotStack):
+    """The picture with what the mouse does on it. Alt places a marker freely, off the edges."""
+
+    _drag: _Drag | None = None
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+        """Zoom at the mouse; with Shift, or sideways, pan."""
+        state = self.state
+        if state is None:
+            return
+        notches = event.angleDelta().y() / _NOTCH
+        sideways = event.angleDelta().x() / _NOTCH
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier or (sideways and not notches):
+            state.set_view(state.view.panned(-(notches or sideways) * 0.1 * state.view.span_s))
+        elif notches:
+            state.set_view(
+                state.view.zoomed(ZOOM_STEP**notches, self.time_at(event.position().x()))
+            )
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Begin a drag."""
+        state = self.state
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        if state is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        place = event.position()
+        at_s = self.time_at(place.x())
+        found = grabbed(state.markers, place.x(), place.y(), state.view, self.lanes)
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if found is not None:
+            mark, part = found
+            state.select(mark.number)
+            state.begin_drag()
+            both: Part = "both" if shift and mark.is_dual else part
+            self._drag = _Drag(place.x(), at_s - mark.a_s, mark.number, both)
+        else:
+            self._drag = _Drag(place.x(), at_s, selects=shift)
+            if not shift:
+                self.setCursor(Qt.CursorShape.ClosedHandCursor)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Pan, move a marker, or show what is under the mouse."""
+        state = self.state
+        if state is None:
+            return
+        x = event.position().x()
+        drag = self._drag
+        lanes = self.lanes
+        if drag is None:
+            inside = lanes.whole.contains(event.position())
+            found = (
+                grabbed(state.markers, x, event.position().y(), state.view, lanes)
+                if inside
+                else None
+            )
+            self.setCursor(
+                Qt.CursorShape.SizeHorCursor if found is not None else Qt.CursorShape.CrossCursor
+            )
+            state.set_cursor(self.time_at(x) if inside else None)
+            return
+        if not drag.moved and abs(x - drag.x) < _CLICK_PX:
+            return
+        drag.moved = True
+        free = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
+        if drag.number is not None:
+            self._move_marker(state, drag, x, free)
+        elif drag.selects:
+            self._select(state, drag, x, free)
+        else:
+            by_s = (drag.x - x) / lanes.time.width() * state.view.span_s
+            drag.x = x
+            state.set_view(state.view.panned(by_s))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """End a drag; a click beside all markers takes their selection back."""
+        state = self.state
+        drag = self._drag
+        self._drag = None
+        self.unsetCursor()
+        if state is None or drag is None:
+            return
+        if drag.number is None and not drag.moved and not drag.selects:
+            state.select(None)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Zoom to the window under the mouse."""
+        state = self.state
+        if state is None:
+            return
+        at_s = self.time_at(event.position().x())
+        inside = [
+            span for span in state.subject.spans_at(at_s) if span.start_s <= at_s < span.stop_s
+        ]
+        if inside:
+            span = min(inside, key=lambda each: each.stop_s - each.start_s)
+            state.choose(Stretch(span.start_s, span.stop_s, span.phase))
+            state.set_view(state.view.on(span.start_s, span.stop_s))
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Take the cursor away."""
+        super().leaveEvent(event)
+        if self.state is not None:
+            self.state.set_cursor(None)
+
+    def time_at(self, x: float) -> float:
+        """Return the instant at a place of the widget."""
+        if self.state is None:
+            return 0.0
+        area = self.lanes.time
+        return self.state.view.at((x - area.left()) / area.width())
+
+    def x_of(self, at_s: float) -> float:
+        """Return the place of an instant in the widget."""
+        lanes: Lanes = self.lanes
+        if self.state is None:
+            return lanes.time.left()
+        return lanes.time.left() + self.state.view.fraction(at_s) * lanes.time.width()
+
+    @property
+    def reach_s(self) -> float:
+        """Return how near an edge snaps, in seconds at the zoom at hand."""
+        if self.state is None:
+            return 0.0
+        return SNAP_PX / self.lanes.time.width() * self.state.view.span_s
+
+    def _move_marker(self, state: TraceState, drag: _Drag, x: float, free: bool) -> None:
+        if drag.number is None:
+            return
+        if drag.part == "both":
+            # The distance stays, so that one end alone can snap.
+            to_s = self.time_at(x) - drag.at_s
+            state.drag(drag.number, "both", state.snapped(to_s, self.reach_s, free))
+        else:
+            at_s = state.snapped(self.time_at(x), self.reach_s, free)
+            state.drag(drag.number, drag.part, at_s)
+
+    def _select(self, state: TraceState, drag: _Drag, x: float, free: bool) -> None:
+        start_s = state.snapped(drag.at_s, self.reach_s, free)
+        stop_s = state.snapped(self.time_at(x), self.reach_s, free)
+        state.place_dual(start_s, stop_s)
+        mark = state.markers.chosen
+        if mark is not None:
+            drag.number = mark.number
+            drag.part = "b"

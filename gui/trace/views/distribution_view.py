@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histogram and spectrum of the selection, or of the view where nothing is selected."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
+
+from gui.theme import Theme
+from gui.trace.shown.pictures import Does
+from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.trace.shown.task import Task
+from gui.trace.views.panel import lay_out, offer_signals
+from gui.trace.views.plain_plot import PlainPlot
+from gui.widgets.notice import Notice
+from gui.widgets.text import plain
+from rig.api.traces.distributions import Histogram, Spectrum
+from rig.units import quantity
+
+_REST_MS = 200
+_BINS = 200
+_KINDS = ("Histogram", "Spectrum")
+
+
+class DistributionView(QWidget):
+    """One of both at a time, exact: from every sample of the stretch."""
+
+    def __init__(self, theme: Theme, worker: Does) -> None:
+        super().__init__()
+        self.setObjectName("trace-distribution")
+        self.theme = theme
+        self._task: Task[Histogram | Spectrum] = Task(worker, "trace-distribution")
+        self._state: TraceState | None = None
+        self.shown: Histogram | Spectrum | None = None
+        self.kind = self._combo("distribution-kind", "Histogram or spectrum", _KINDS)
+        self.signal = self._combo("distribution-signal", "Signal", SIGNALS)
+        self.logarithmic = QCheckBox("log y")
+        self.logarithmic.setObjectName("distribution-log")
+        self.logarithmic.setAccessibleName("Logarithmic y axis")
+        self.plot = PlainPlot("distribution-plot", "Histogram or spectrum", theme)
+        self.notice = Notice()
+        self.text = plain("distribution-text", wrap=True)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self._ask)
+        row = QHBoxLayout()
+        row.addWidget(self.kind)
+        row.addWidget(self.signal)
+        row.addWidget(self.logarithmic)
+        lay_out(self, row, self.notice, self.plot, self.text)
+        self.kind.currentIndexChanged.connect(lambda _: self._ask())
+        self.signal.currentIndexChanged.connect(lambda _: self._ask())
+        self.logarithmic.toggled.connect(lambda _: self._again())
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether something is being computed."""
+        return self._task.pending or self._rest.isActive()
+
+    def set_state(self, state: TraceState) -> None:
+        """Take a trace."""
+        self._task.cancel()
+        self._state = state
+        offer_signals(self.signal, state)
+        state.listen(self._changed)
+        self._ask()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of a theme."""
+        self.theme = theme
+        self.plot.set_theme(theme)
+        self._again()
+
+    def stop(self) -> None:
+        """Give up what is being computed."""
+        self._rest.stop()
+        self._task.cancel()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Compute what changed while the view was hidden."""
+        super().showEvent(event)
+        self._ask()
+
+    def _changed(self, topic: Topic) -> None:
+        if topic in ("view", "markers", "chosen") and self.isVisible():
+            self._rest.start()
+
+    def _ask(self) -> None:
+        state = self._state
+        if state is None or not self.isVisible():
+            return
+        chosen = state.selection
+        start_s = state.view.start_s if chosen is None else chosen.start_s
+        stop_s = state.view.stop_s if chosen is None else chosen.stop_s
+        trace, signal = state.subject.trace, self.signal.currentText()
+        spectral = self.kind.currentText() == "Spectrum"
+        self.text.setText("...")
+        self.notice.clear()
+        if spectral:
+            self._task.start(
+                lambda stopped: trace.spectrum(start_s, stop_s, signal, stopped=stopped),
+                self._show,
+                self._failed,
+            )
+        else:
+            self._task.start(
+                lambda stopped: trace.histogram(start_s, stop_s, signal, _BINS, stopped=stopped),
+                self._show,
+                self._failed,
+            )
+
+    def _failed(self, error: BaseException) -> None:
+        self.shown = None
+        self.plot.clear()
+        self.text.clear()
+        self.notice.show_error(error)
+
+    def _again(self) -> None:
+        if self.shown is not None:
+            self._show(self.shown)
+
+    def _show(self, found: Histogram | Spectrum) -> None:
+        self.shown = found
+        self.plot.clear()
+        colour = getattr(self.theme, found.signal)
+        log_y = self.logarithmic.isChecked()
+        if isinstance(found, Spectrum):
+            # The first value is that of the mean, which was taken away.
+            frequency_hz, root = found.frequency_hz[1:], found.amplitude[1:]
+            self.plot.logarithmic(True, log_y)
+            self.plot.label("frequency", "Hz", f"{found.signal} density", "")
+            known = root > 0
+            self.plot.curve(frequency_hz[known], root[known], colour)
+            unit = UNITS[found.signal]
+            peak = int(np.argmax(root)) if len(root) else 0
+            text = (
+                f"{unit}/√Hz, mean of {found.segments} segments of "
+                f"{quantity(found.segment_s, 's')} (Welch, half overlapping)"
+            )
+            if len(root):
+                text += f"; highest at {quantity(float(frequency_hz[peak]), 'Hz')}"
+            if found.left_out:
+                text += f"; {found.left_out} segments with lost samples left out"
+        else:
+            seconds = found.seconds
+            self.plot.logarithmic(False, log_y)
+            self.plot.label(found.signal, found.unit, "time", "s")
+            floor = None
+            if log_y:
+                known = seconds > 0
+                least = float(seconds[known].min()) / 2 if known.any() else 1e-9
+                seconds = np.maximum(seconds, least)
+            else:
+                floor = 0.0
+            self.plot.steps(found.borders, seconds, colour, floor)
+            text = f"{found.count} samples, {found.lost} lost, {len(seconds)} bins"
+        self.plot.fit()
+        self.text.setText(text)
+
+    def _combo(self, name: str, accessible: str, items: tuple[str, ...]) -> QComboBox:
+        combo = QComboBox()
+        combo.setObjectName(name)
+        combo.setAccessibleName(accessible)
+        combo.addItems(items)
+        return combo

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig firmware`: a project for a board, built, run in an emulator, written to the board."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
+from rig.cli.lazy import LazyGroup
+from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import BenchError, ConfigError
+from rig.firmware import flasher, toolchain
+from rig.firmware import project as projects
+from rig.firmware.emulator import Emulator
+from rig.firmware.part import part
+from rig.network.conventions import PRESETS
+from rig.network.fixed.make import BITS_MAX, BITS_MIN
+
+_OUT = Terminal()
+_folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
+_image = click.argument(
+    "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
+)
+_workload = click.option(
+    "--workload",
+    default="null",
+    show_default=True,
+    help="Which image of DIR: null, asc, qubo or network.",
+)
+
+
+@click.group(cls=LazyGroup)
+def firmware() -> None:
+    """Make, build, emulate and flash the firmware of a board: docs/PORTING.md."""
+
+
+@firmware.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    "name",
+    required=True,
+    metavar="NAME",
+    help="The port to start from; a wrong name lists them.",
+)
+def new(folder: Path, name: str) -> None:
+    """Write a project of one port into DIR; it builds without the rig."""
+    port = projects.create(folder, name, projects.sources())
+    _say(f"{folder} is a project of the port {name}: {port.about}")
+    _say(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
+
+
+@firmware.command(short_help="Build the images of a project and show their size")
+@_folder
+@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
+@click.option(
+    "--model",
+    metavar="MODEL.nir",
+    type=click.Path(path_type=Path),
+    help="Build the workload `network` alone, with this network: docs/FIXED_POINT.md.",
+)
+@click.option(
+    "--target",
+    metavar="PORT",
+    help="With --model: make DIR as a project of this port, where there is none.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="INPUT.npy",
+    type=click.Path(path_type=Path),
+    help="Inputs of the network, as of rig model quantize.",
+)
+@click.option("--dt", "dt_s", type=float, metavar="SECONDS", help="Its time step.")
+@click.option(
+    "--bits", type=click.IntRange(BITS_MIN, BITS_MAX), default=BITS_MAX, help="Of a weight."
+)
+@click.option("--as", "preset", type=click.Choice(sorted(PRESETS)), help="Its conventions.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    help=f"The most steps of an input [default: those of INPUT.npy, else {STEPS}].",
+)
+def build(
+    folder: Path,
+    settings: tuple[str, ...],
+    model: Path | None,
+    target: str | None,
+    inputs: Path | None,
+    dt_s: float | None,
+    bits: int,
+    preset: str | None,
+    steps: int | None,
+) -> None:
+    """Build the images of the project in DIR and show their size; settings go to make, as
+    BOARD=stm32g071.
+
+    With --model the network is quantised where it is not, what it takes of flash and RAM is said
+    first, and a part without room for it is refused. DIR is MODEL-PORT where none is given.
+    """
+    if "=" in folder.name and not folder.exists():
+        folder, settings = Path(), (str(folder), *settings)
+    if model is not None:
+        options = ModelOptions(model, inputs, dt_s, bits, preset, steps)
+        folder, settings = _with_model(folder, target, options, settings)
+    elif target or inputs or dt_s or preset or steps:
+        raise ConfigError("there is no network to build", path="--model")
+    port = projects.read_port(folder / projects.PORT_FILE)
+    _make(folder, port, settings)
+    images = projects.images(folder)
+    if model is not None:
+        images = [image for image in images if image.stem == WORKLOAD]
+    if not images:
+        raise BenchError(
+            f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
+        )
+    size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
+    subprocess.run(
+        [size, *(image.relative_to(folder) for image in images)], cwd=folder, check=False
+    )
+
+
+def _with_model(
+    folder: Path, target: str | None, options: ModelOptions, settings: tuple[str, ...]
+) -> tuple[Path, tuple[str, ...]]:
+    """Put a network into a project, a new one where there is none; return its folder, and what make
+    is told.
+    """
+    if target is not None and folder == Path():
+        folder = Path(f"{options.path.stem}-{target}")
+    if target is not None and not (folder / projects.PORT_FILE).exists():
+        projects.create(folder, target, projects.sources())
+        _say(f"{folder} is a new project of the port {target}")
+    port = projects.read_port(folder / projects.PORT_FILE)
+    if target is not None and not projects.is_of(folder, target):
+        raise ConfigError(f"{folder} is a project of another port", path="--target")
+    put_model(folder, port, options, part(folder, settings))
+    goal = projects.goal(port, WORKLOAD)
+    return folder, (goal or f"WORKLOADS={WORKLOAD}", *settings)
+
+
+@firmware.command(short_help="Run an image in QEMU until Ctrl-C")
+@_image
+@_workload
+@click.option(
+    "--machine",
+    default="",
+    help="QEMU's name of the board, where the project names none or another.",
+)
+def emulate(path: Path, workload: str, machine: str) -> None:
+    """Run the project in DIR, or an image, in QEMU until Ctrl-C; says how to reach it."""
+    bench = Path("BENCH")
+    options: tuple[str, ...] = ()
+    if path.is_dir():
+        port = projects.read_port(path / projects.PORT_FILE)
+        bench = path / f"{workload}.toml"
+        options = port.options if machine in ("", port.machine) else ()
+        machine = machine or port.machine
+        if not machine:
+            hint = (
+                "the port posix runs as a process: rig probe BENCH --set "
+                "sut.posix.program=build/posix/null"
+            )
+            raise ConfigError(f"QEMU has no machine for {path}", path="--machine", try_next=hint)
+        toolchain.find("qemu-system-arm")  # before the build, which may take a while
+        _make(path, port, _wanted(port, workload))
+        path = _chosen(path, workload, emulated=bool(port.emulated))
+    elif not machine:
+        raise ConfigError(
+            "an image does not say which board it is for",
+            path="--machine",
+            try_next="qemu-system-arm -M help",
+        )
+    _refuse_other_files(path)
+    with Emulator(path, machine, options) as emulator:
+        _say(f"{path} runs in QEMU, machine {machine}: simulated, its times are those of no device")
+        _say(
+            f"reach it: rig probe {bench} --set sut.uart.port={emulator.url} --set "
+            "sut.uart.simulated=true"
+        )
+        _say("Ctrl-C ends it")
+        try:
+            emulator.wait()
+        except KeyboardInterrupt:
+            _say("ended")
+
+
+@firmware.command(short_help="Write an image to the board")
+@_image
+@_workload
+@click.option(
+    "--tool",
+    type=click.Choice(flasher.TOOLS),
+    help="What writes it; the first that is installed unless given.",
+)
+@click.option("--target", default="", help="OpenOCD's target file, or pyOCD's name of the part.")
+@click.option(
+    "--interface",
+    default="interface/stlink.cfg",
+    show_default=True,
+    help="OpenOCD's file of the adapter.",
+)
+@click.option("--dry-run", is_flag=True, help="Only show the command.")
+def flash(
+    path: Path, workload: str, tool: str | None, target: str, interface: str, dry_run: bool
+) -> None:
+    """Write the project's image in DIR, or an image, to the board."""
+    if path.is_dir():
+        path = _chosen(path, workload, emulated=False)
+    _refuse_other_files(path)
+    if projects.is_for_emulator(path):
+        hint = "rig firmware build, then the image beside it without -emulated"
+        raise ConfigError(
+            f"{path} was built for the emulator",
+            evidence="its clocks are not the board's",
+            try_next=hint,
+        )
+    tool = tool or toolchain.find_first(flasher.TOOLS)
+    command = flasher.command(tool, path, target, interface)
+    _say(shlex.join(command))
+    if dry_run:
+        return
+    code = subprocess.run([toolchain.find(tool), *command[1:]], check=False).returncode
+    if code:
+        hint = (
+            "what it says above; is the board powered, its adapter plugged in, and nobody "
+            "else debugging it?"
+        )
+        raise BenchError(
+            f"{tool} did not write the image", evidence=f"exit code {code}", try_next=hint
+        )
+
+
+def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
+    """Return what make is told to build the emulator's image of a workload alone, or nothing where
+    the port does not list it.
+    """
+    if port.emulated:
+        return (port.emulated, f"WORKLOADS={workload}")
+    goal = projects.goal(port, workload)
+    return (goal,) if goal in port.goals else ()
+
+
+def _make(folder: Path, port: projects.Port, settings: Sequence[str]) -> None:
+    make = toolchain.find("make")
+    toolchain.find(port.compiler)
+    code = subprocess.run([make, "-C", folder, *settings], check=False).returncode
+    if code:
+        raise BenchError(
+            "the firmware does not build",
+            evidence=f"make ended with {code}",
+            try_next="the first error above",
+        )
+
+
+def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
+    """Return the only image of `workload` below a project; raise ConfigError where there are none
+    or several.
+    """
+    found = [
+        path
+        for path in projects.images(folder)
+        if path.stem == workload and projects.is_for_emulator(path) == emulated
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"several images of {workload}", try_next=f"name one of {', '.join(map(str, found))}"
+        )
+    raise ConfigError(
+        f"no image of {workload} below {folder / 'build'}", try_next=f"rig firmware build {folder}"
+    )
+
+
+def _refuse_other_files(image: Path) -> None:
+    if not image.is_file() or not projects.is_image(image):
+        raise ConfigError(
+            f"{image} is no linked program (ELF)",
+            try_next="an image below build/, or the folder of a project",
+        )
+
+
+def _say(text: str) -> None:
+    _OUT.print(escape(text), soft_wrap=True, highlight=False)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig firmware build --model`: a NIR file put into a firmware project, if its part has room."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from rig.cli.models.quantize import array_of, as_json, print_report
+from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import ConfigError
+from rig.firmware import project as projects
+from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
+from rig.network import graph
+from rig.network.conventions import PRESETS
+from rig.network.fixed import file
+from rig.network.fixed.c_header import header
+from rig.network.fixed.form import FixedNetwork
+from rig.network.fixed.make import BITS_MAX, quantised
+from rig.network.fixed.sizes import Sizes, sizes
+
+_OUT = Terminal()
+#: In a project.
+HEADER = Path("workloads/network/nr_network_model.h")
+NETWORK = Path("network.nir")
+#: The workload, and the task that measures it.
+WORKLOAD = "network"
+_WORK = """[scenario.single_stream]
+
+[task.network]
+model = "network.nir"
+inputs = {inputs}
+# labels = "labels.npy"   without them, what the network decides in floating point is right
+# source = "generated ..."   where the samples come from: results say it
+"""
+REPORT = Path("network-report.json")
+#: Steps of an input where neither an array nor the user says.
+STEPS = 100
+#: Inputs that a device may hold at a time, as many as fit; the largest is the core's own limit.
+_SLOTS = (4, 2, 1)
+#: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
+_ANSWERS_MAX = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """A NIR file, quantised or not, and how it is to be quantised."""
+
+    path: Path
+    inputs: Path | None = None
+    dt_s: float | None = None
+    bits: int = BITS_MAX
+    preset: str | None = None
+    steps: int | None = None
+
+
+def put_model(
+    folder: Path, port: projects.Port, options: ModelOptions, part: Part | None
+) -> FixedNetwork:
+    """Write a network into a project, after saying what it takes; raises ConfigError where the part
+    has no room for it, and writes nothing then.
+    """
+    read = graph.read(options.path)
+    steps = options.steps or STEPS
+    report = None
+    if options.inputs is not None and options.steps is None:
+        steps = _steps_of(options.inputs, read)
+    if file.is_quantised(read):
+        _refuse_options(options)
+        fixed = file.read(options.path)
+    else:
+        values = None if options.inputs is None else array_of(options.inputs)
+        how = PRESETS[options.preset] if options.preset else None
+        made = quantised(read, values, options.dt_s, how, options.bits)
+        fixed = made.fixed
+        report = json.dumps(as_json(made), indent=1)
+        print_report(made.report)
+    found = sizes(fixed, steps)
+    _print_sizes(found, steps)
+    slots = None if part is None else _fitting(options.path, found, part)
+    if fixed.answers > _ANSWERS_MAX:
+        raise ConfigError(
+            f"{options.path} gives {fixed.answers} values, a device answers {_ANSWERS_MAX} at most",
+            path="--model",
+        )
+    (folder / HEADER).write_text(header(fixed, steps, slots), encoding="utf-8")
+    file.write(folder / NETWORK, fixed, read)
+    if report is not None:
+        (folder / REPORT).write_text(report + "\n", encoding="utf-8")
+    if options.inputs is not None:
+        where = os.path.relpath(options.inputs.resolve(), folder.resolve())
+        text = projects.bench(WORKLOAD, _WORK.format(inputs=json.dumps(where)), port)
+        (folder / f"{WORKLOAD}.toml").write_text(text, encoding="utf-8")
+    return fixed
+
+
+def _steps_of(inputs: Path, read: object) -> int:
+    """Return how many steps the samples of an array have."""
+    network = graph.network(read)
+    values = array_of(inputs)
+    axes = len(network.place(network.inputs[0]).shape_out) if len(network.inputs) == 1 else 1
+    axes = 1 if values.ndim <= axes else axes
+    return int(values.shape[-axes - 1])
+
+
+def _refuse_options(options: ModelOptions) -> None:
+    for name, given in (
+        ("--dt", options.dt_s is not None),
+        ("--as", options.preset is not None),
+        ("--bits", options.bits != BITS_MAX),
+    ):
+        if given:
+            raise ConfigError(
+                f"{options.path} is quantised: that is in it already",
+                path=name,
+                try_next="the NIR file that it was made of",
+            )
+
+
+def _print_sizes(found: Sizes, steps: int) -> None:
+    table = Table("node", "kind", "flash B", "states B", "values B")
+    for node in found.nodes:
+        sides = (node.constant_b, node.state_b, node.value_b)
+        table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
+    _OUT.print(table)
+    _OUT.print(
+        f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of RAM "
+        "(values share places); an input of "
+        f"{steps} steps takes {found.input_b:,} B, an answer {found.answer_b:,}",
+        highlight=False,
+    )
+
+
+def _fitting(path: Path, found: Sizes, part: Part) -> int:
+    """Return how many inputs the part has room for; raises ConfigError where not even one."""
+    flash_b = found.constant_b + IMAGE_FLASH_B
+    # Four answers of a stream may wait, or as many as there are slots.
+    fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
+    ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
+    _OUT.print(
+        f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash and at "
+        f"least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
+        highlight=False,
+    )
+    fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
+    if flash_b <= part.flash_b and fits:
+        return fits[0]
+    lacking = [
+        f"{name}: {wanted:,} B wanted, {there:,} there"
+        for name, wanted, there in (
+            ("flash", flash_b, part.flash_b),
+            ("RAM", ram_b[1], part.ram_b),
+        )
+        if wanted > there
+    ]
+    largest = "; ".join(
+        f"{node.name} ({node.kind}): {node.constant_b:,} B of flash, "
+        f"{node.state_b + node.value_b:,} of RAM"
+        for node in found.largest()
+    )
+    raise ConfigError(
+        f"{path} has no room on this part",
+        path="--model",
+        evidence=f"{', '.join(lacking)}; the largest nodes: {largest}",
+        try_next=f"a larger part, a smaller network, or fewer --steps (an input takes "
+        f"{found.input_b:,} B)",
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig model map`: how a chip would hold a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rig.bench import plugins
+from rig.bench.config import settings_of
+from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import ConfigError
+from rig.interfaces.plugin_classes import MapsNetworks
+
+_OUT = Terminal()
+
+
+dt_option = click.option(
+    "--dt", "dt_s", type=float, metavar="SECONDS", help="The time step, where the file states none."
+)
+set_option = click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the backend; may be repeated.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command("map")
+@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
+@dt_option
+@set_option
+@json_option
+def map_model(
+    path: Path, kind: str, dt_s: float | None, changes: Sequence[str], as_json: bool
+) -> None:
+    """Print how a backend's chip would hold a network.
+
+    Nothing is run: where an SDK maps, it does so without a board.
+    """
+    backend = plugins.find("sut", kind)
+    if not isinstance(backend, MapsNetworks):
+        able = [
+            name
+            for name in plugins.names("sut")
+            if isinstance(plugins.find("sut", name), MapsNetworks)
+        ]
+        raise ConfigError(
+            f"[sut.{kind}] maps no networks", path="--on", try_next=f"one of {', '.join(able)}"
+        )
+    print_report(backend.mapping(settings_of("sut", kind, changes), path, dt_s), as_json)
+
+
+def print_report(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print what a backend says, as JSON or a line each."""
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for line in _lines(found, 0):
+        _OUT.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def _lines(found: Any, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{name}:"
+            yield from _lines(value, depth + 1)
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            yield f"{indent}{name}:"
+            for one in value:
+                yield f"{indent}  {_row(one)}"
+        elif isinstance(value, list):
+            yield f"{indent}{name}: {', '.join(map(str, value))}"
+        else:
+            yield f"{indent}{name}: {_word(value)}"
+
+
+def _row(one: Mapping[str, Any]) -> str:
+    parts = [
+        f"{name} ({_row(value)})" if isinstance(value, Mapping) else f"{name} {_word(value)}"
+        for name, value in one.items()
+    ]
+    return ", ".join(parts)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig model`: look at a NIR file, check it, and run it in the reference interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from rig.cli.lazy import LazyGroup
+from rig.cli.models.map_model import map_model
+from rig.cli.models.quantize import array_of, quantize
+from rig.cli.models.sense_model import sense_model
+from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import ConfigError
+from rig.network import complexity, complexity_text, conventions, footprint, graph
+from rig.network.checks import findings, require_sound
+from rig.network.complexity import Complexity
+from rig.network.conventions import PRESETS, Conventions
+from rig.network.fixed import file
+from rig.network.fixed.form import FixedNetwork
+from rig.network.fixed.interpreter import FixedRun
+from rig.network.fixed.interpreter import run as run_fixed
+from rig.network.fixed.make import quantised, side_by_side
+from rig.network.fixed.report import to_inputs
+from rig.network.graph import Network
+from rig.network.interpreter import Run
+from rig.network.interpreter import run as run_network
+from rig.units import quantity
+
+_OUT = Terminal()
+#: Exit code where something is wrong.
+_WRONG = 1
+
+_model = click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+_dt = click.option(
+    "--dt",
+    "dt_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time step, where the file states none, or instead of its own.",
+)
+_preset = click.option(
+    "--as",
+    "preset",
+    type=click.Choice(sorted(PRESETS)),
+    help="The conventions of a program or chip [default: as the file states, else nir].",
+)
+
+
+@click.group(cls=LazyGroup)
+def model() -> None:
+    """Look at, check, run and quantise a spiking network in a NIR file."""
+
+
+model.add_command(quantize)
+model.add_command(map_model)
+model.add_command(sense_model)
+
+
+@model.command()
+@_model
+@click.option(
+    "--input",
+    "inputs",
+    metavar="INPUT.npy",
+    type=click.Path(path_type=Path),
+    help="Run the network over these inputs, and print what that takes.",
+)
+@_dt
+@_preset
+def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | None) -> None:
+    """Print the nodes of a network in order, with shapes and sizes.
+
+    With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
+    rate, as NeuroBench's algorithm track defines them.
+    """
+    read = graph.read(path)
+    network = graph.network(read)
+    table = Table("node", "kind", "in", "out", "parameters", "times")
+    for place in network.places:
+        late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
+        table.add_row(
+            escape(place.name + late),
+            type(place.node).__name__,
+            _shape(place.shape_in),
+            _shape(place.shape_out),
+            str(footprint.parameters(place.node)),
+            _times(place.node),
+        )
+    _OUT.print(table)
+    sizes = footprint.of(network)
+    step = "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
+    _OUT.print(
+        f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
+        f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}"
+    )
+    how = _how(read, preset)
+    _OUT.print(f"conventions: {_words(how)}")
+    if inputs is not None:
+        require_sound(read, dt_s)
+        counted = complexity.count(network, _samples(inputs, network), dt_s, how)
+        _print_complexity(counted)
+
+
+@model.command()
+@_model
+@_dt
+def check(path: Path, dt_s: float | None) -> int:
+    """Print what is wrong or doubtful in a NIR file.
+
+    The exit code is 1 where something is wrong.
+    """
+    found = findings(graph.read(path), dt_s)
+    for finding in found:
+        _OUT.print(escape(str(finding)))
+    wrong = sum(finding.wrong for finding in found)
+    _OUT.print(f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful")
+    return _WRONG if wrong else 0
+
+
+@model.command()
+@_model
+@click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
+@_dt
+@_preset
+@click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
+)
+@click.option(
+    "--fixed-point",
+    is_flag=True,
+    help="Run it in whole numbers: as quantised, else quantised for these inputs.",
+)
+def run(
+    path: Path,
+    inputs: Path,
+    dt_s: float | None,
+    preset: str | None,
+    record: tuple[str, ...],
+    output: Path | None,
+    fixed_point: bool,
+) -> None:
+    """Run a network over its inputs; print or keep what it gives.
+
+    INPUT.npy: an array (samples, steps, *shape), or (steps, *shape) of one sample.
+    """
+    if fixed_point:
+        values = array_of(inputs)
+        fixed = _fixed(path, values, dt_s, preset)
+        _require_nodes(record, [node.name for node in fixed.nodes])
+        numbers, limited = to_inputs(fixed, side_by_side(fixed, values))
+        whole = run_fixed(fixed, numbers, record)
+        _print_run(whole, numbers.shape)
+        for name, count in {**whole.saturated, "inputs": limited}.items():
+            if count:
+                _OUT.print(f"{escape(name)}: {count} values were limited")
+        _write(output, dict(whole.values))
+        return
+    read = graph.read(path)
+    require_sound(read, dt_s)
+    network = graph.network(read)
+    _require_nodes(record, [place.name for place in network.places])
+    values = _samples(inputs, network)
+    done = run_network(network, values, dt_s, _how(read, preset), record)
+    _print_run(done, values.shape)
+    _write(output, dict(done.values))
+
+
+def _fixed(path: Path, values: Any, dt_s: float | None, preset: str | None) -> FixedNetwork:
+    """Return the network of a quantised file, else quantise it for these inputs."""
+    if path.suffix == ".json" or file.is_quantised(graph.read(path)):
+        if dt_s is not None or preset is not None:
+            raise ConfigError(
+                f"{path} is quantised: its time step and conventions are in it",
+                path="--dt" if dt_s is not None else "--as",
+            )
+        return file.read(path)
+    how = PRESETS[preset] if preset else None
+    return quantised(graph.read(path), values, dt_s, how).fixed
+
+
+def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
+    if unknown := [name for name in record if name not in names]:
+        raise ConfigError(
+            f"no node {unknown[0]!r}", path="--record", try_next=f"one of {', '.join(names)}"
+        )
+
+
+def _write(output: Path | None, arrays: dict[str, Any]) -> None:
+    if output is not None:
+        np.savez_compressed(output, **arrays)
+        _OUT.print(escape(f"values of {', '.join(arrays)}: {output}"))
+
+
+def _how(read: Any, preset: str | None) -> Conventions:
+    """Return the conventions asked for, else those that the file states."""
+    return PRESETS[preset] if preset else conventions.stated(graph.taken_apart(read)[0])
+
+
+def _samples(path: Path, network: Network) -> Any:
+    """Return the inputs in a file (samples, steps, *shape), also where it has one without the first
+    axis.
+    """
+    values = array_of(path)
+    one = values.ndim == len(network.place(network.inputs[0]).shape_out) + 1
+    return values[None] if one else values
+
+
+def _print_complexity(counted: Complexity) -> None:
+    for name, value in complexity_text.rows(counted):
+        _OUT.print(escape(f"{name}: {value}"), highlight=False)
+    about = f"{complexity_text.basis(counted)}; {complexity_text.MEANING}"
+    _OUT.print(escape(about), highlight=False)
+
+
+def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
+    _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
+    for name, count in done.spikes.items():
+        _OUT.print(f"{escape(name)}: {count} spikes")
+    for name, values in done.values.items():
+        sums = values.sum(axis=1).reshape(shape[0], -1)
+        for number, row in enumerate(sums[:10]):
+            numbers = " ".join(f"{value:.6g}" for value in row[:16])
+            more = " ..." if row.size > 16 else ""
+            said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
+            _OUT.print(escape(said))
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _times(node: Any) -> str:
+    texts = []
+    for name in ("tau", "tau_syn", "tau_mem", "delay"):
+        times_s = getattr(node, name, None)
+        if times_s is not None:
+            least, most = (float(end(times_s)) for end in (np.min, np.max))
+            ends = quantity(least, "s")
+            texts.append(f"{name} {ends}" + ("" if least == most else f" to {quantity(most, 's')}"))
+    return ", ".join(texts)
+
+
+def _words(how: Conventions) -> str:
+    name = next((name for name, one in PRESETS.items() if one == how), "its own")
+    above = "above" if how.above else "at"
+    often = f", up to {how.spikes_max} a step" if how.spikes_max > 1 else ""
+    return (
+        f"{name}: {how.scheme.value}, {how.current.value} current, a spike {above} the threshold"
+        f"{often}, reset {'to v_reset' if how.reset.value == 'value' else 'subtracts it'}, gains "
+        f"{'of the file' if how.gains.value == 'file' else 'of 1'}"
+    )

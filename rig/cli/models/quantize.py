@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig model quantize`: a network in whole numbers, and what that costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import DataError
+from rig.network import graph
+from rig.network.conventions import PRESETS
+from rig.network.fixed import file
+from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
+from rig.network.fixed.report import QuantisationReport
+
+_OUT = Terminal()
+
+
+@click.command()
+@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.option(
+    "--input",
+    "inputs",
+    metavar="INPUT.npy",
+    type=click.Path(path_type=Path),
+    help="Choose scales for these inputs, and compare with floating point over them.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="QUANTISED.nir|.json",
+    type=click.Path(path_type=Path),
+    help="Where to write it.",
+)
+@click.option(
+    "--dt", "dt_s", type=float, metavar="SECONDS", help="The time step, as of rig model run."
+)
+@click.option(
+    "--bits",
+    type=click.IntRange(BITS_MIN, BITS_MAX),
+    default=BITS_MAX,
+    show_default=True,
+    help="Of a weight, with its sign.",
+)
+@click.option(
+    "--as",
+    "preset",
+    type=click.Choice(sorted(PRESETS)),
+    help="The conventions [default: as the file states, else nir].",
+)
+@click.option(
+    "--report", metavar="REPORT.json", type=click.Path(path_type=Path), help="Write the report."
+)
+def quantize(
+    path: Path,
+    inputs: Path | None,
+    output: Path,
+    dt_s: float | None,
+    bits: int,
+    preset: str | None,
+    report: Path | None,
+) -> None:
+    """Write a network in whole numbers; print what that costs.
+
+    docs/FIXED_POINT.md says how it is run. Without inputs nothing is known of its answers.
+    """
+    read = graph.read(path)
+    values = None if inputs is None else array_of(inputs)
+    made = quantised(read, values, dt_s, PRESETS[preset] if preset else None, bits)
+    file.write(output, made.fixed, read)
+    print_report(made.report)
+    if report is not None:
+        report.write_text(json.dumps(as_json(made), indent=1) + "\n", encoding="utf-8")
+    _OUT.print(
+        f"{escape(str(output))}: {made.fixed.weight_bits}-bit weights, inputs of "
+        f"{made.fixed.input_b} B"
+    )
+
+
+def as_json(made: Quantised) -> dict[str, Any]:
+    """Return a report as JSON holds it."""
+    about = {"weight_bits": made.fixed.weight_bits, "input_b": made.fixed.input_b}
+    return about | asdict(made.report)
+
+
+def print_report(report: QuantisationReport) -> None:
+    """Print a line for each node, then the agreement."""
+    table = Table("node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ")
+    run = report.samples > 0
+    for node in report.nodes:
+        table.add_row(
+            escape(node.name),
+            node.kind,
+            f"{node.scale:.3g}",
+            f"{node.rounding:.1e}" if node.rounding else "",
+            str(node.clipped or ""),
+            str(node.saturated or "") if run else "?",
+            (str(node.spikes) if run else "?") if node.spiking else "",
+            (_share(node.differing, node.spikes) if run else "?") if node.spiking else "",
+        )
+    _OUT.print(table)
+    if not run:
+        _OUT.print("no inputs: whether it answers as in floating point is not known")
+        return
+    if report.limited_inputs:
+        _OUT.print(f"{report.limited_inputs} values of the inputs did not fit and were limited")
+    differing = sum(node.differing for node in report.nodes)
+    spikes = sum(node.spikes for node in report.nodes)
+    _OUT.print(
+        f"{report.same_decisions} of {report.samples} samples decided as in floating point; "
+        f"spikes missing or too many, step by step: {_share(differing, spikes)}"
+    )
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count}, {count / of:.1%}" if of else str(count)
+
+
+def array_of(path: Path) -> Any:
+    """Return the array in a file; one that would need code to be read is refused."""
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
+        raise DataError(
+            f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
+        ) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
+        raise DataError(f"{path} holds no array of numbers", try_next="numpy.save of one array")
+    return values

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig model sense`: what a board says itself of a network that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rig.bench import plugins
+from rig.bench.config import settings_of
+from rig.cli.models.map_model import dt_option, json_option, print_report, set_option
+from rig.cli.models.quantize import array_of
+from rig.errors import ConfigError
+from rig.interfaces.plugin_classes import SensesItself
+
+
+@click.command("sense")
+@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
+@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
+@dt_option
+@set_option
+@json_option
+def sense_model(
+    path: Path,
+    inputs: Path,
+    kind: str,
+    dt_s: float | None,
+    changes: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Print what a board reads of a network by its own sensors.
+
+    Times and energies without SYNC: means over runs, each with its label. A monitor of the rig and
+    an external meter are the measured way.
+    """
+    backend = plugins.find("sut", kind)
+    if not isinstance(backend, SensesItself):
+        raise ConfigError(f"[sut.{kind}] has no sensors of its own", path="--on")
+    values = array_of(inputs)
+    values = values[None] if values.ndim == 2 else values
+    print_report(backend.sense(settings_of("sut", kind, changes), path, dt_s, values), as_json)

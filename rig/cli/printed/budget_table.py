@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uncertainty budgets of a session, side by side."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from rig.cli.printed.terminal import escape
+from rig.results.budget_table import BudgetCell
+from rig.results.budget_table import table as budget_table
+from rig.results.document import Results
+from rig.units import share
+
+#: A component below this share everywhere is left out of the terminal's table; the report has all.
+_TELLING = 1e-5
+
+
+def print_budget(console: Console, results: Results) -> None:
+    """Print the uncertainty budgets side by side: shares of the value, what the scatter contains
+    already in brackets.
+    """
+    title = "standard uncertainty of the same samples, measured again: share of the value"
+    table = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
+    budget = budget_table(results)
+    table.add_column("component", overflow="fold")
+    for column in budget.columns:
+        table.add_column(escape(column.name).replace("_", "\n"), justify="right", no_wrap=True)
+    telling = [
+        (name, cells)
+        for name, cells in budget.rows
+        if any(cell and cell.relative >= _TELLING for cell in cells)
+    ]
+    for component, cells in telling:
+        table.add_row(escape(component), *(_cell(cell) for cell in cells))
+    if len(telling) < len(budget.rows):
+        table.caption = (
+            "in brackets: contained in the scatter; "
+            f"{len(budget.rows) - len(telling)} smaller components not shown"
+        )
+    combined = [column.standard_uncertainty / column.value for column in budget.columns]
+    expanded = [column.expanded_uncertainty / column.value for column in budget.columns]
+    table.add_row("[bold]all[/]", *(f"[bold]{share(part)}[/]" for part in combined))
+    table.add_row(
+        "factor for 95 %", *(f"{column.coverage_factor:.2f}" for column in budget.columns)
+    )
+    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded))
+    if budget.rows:
+        console.print(table)
+
+
+def _cell(cell: BudgetCell | None) -> str:
+    if cell is None:
+        return ""
+    return share(cell.relative) if cell.counted else f"({share(cell.relative)})"

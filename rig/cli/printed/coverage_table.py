@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table of the cells of a grid: done, failed, missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from rig.cli.printed.terminal import escape
+from rig.model.grid import DONE, FAILED, Coverage, Covered
+
+
+def print_states(console: Console, coverage: Coverage) -> None:
+    """Print how many cells are done, and of each workload that is not whole, what is missing or why
+    it failed.
+    """
+    console.print(
+        f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
+        f"{coverage.missing} missing"
+    )
+    for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
+        cells = [
+            cell for cell in coverage.cells if cell.workload == workload and cell.state != DONE
+        ]
+        for state in dict.fromkeys(cell.state for cell in cells):
+            of_state = [cell for cell in cells if cell.state == state]
+            reasons = dict.fromkeys(reason for cell in of_state for reason in cell.failures)
+            whats = ", ".join(cell.what for cell in of_state)
+            console.print(
+                f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}",
+                soft_wrap=True,
+            )
+
+
+def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
+    """Print a table of workloads and what is asked of each, then what is not done."""
+    whats = list(dict.fromkeys(cell.what for cell in cells))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    found = {(cell.workload, cell.what): cell for cell in cells}
+    for title in ("workload", *whats):
+        table.add_column(escape(title), no_wrap=True)
+    for workload in dict.fromkeys(cell.workload for cell in cells):
+        table.add_row(escape(workload), *(_state(found.get((workload, what))) for what in whats))
+    console.print(table)
+    print_states(console, Coverage.of(cells))
+
+
+def _state(cell: Covered | None) -> str:
+    if cell is None:
+        return ""
+    colour = {DONE: "green", FAILED: "red"}.get(cell.state, "yellow")
+    count = "" if cell.asked == 1 or not cell.done else f" {cell.done} of {cell.asked}"
+    return f"[{colour}]{escape(cell.state)}{count if cell.state != DONE else ''}[/]"

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labels of a session's numbers, as the command line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from rig.cli.printed.terminal import escape
+from rig.errors import DataError
+from rig.results import labels
+from rig.results.labels import Label
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
+
+
+def of_session(path: Path) -> tuple[labels.Label, ...]:
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is
+    damaged.
+    """
+    try:
+        return labels.of_provenance(SessionFolder(path).provenance())
+    except (DataError, OSError, LookupError, TypeError, ValueError):
+        return (labels.Label(labels.NOT_STATED, f"{session_folder.PROVENANCE} cannot be read"),)
+
+
+def print_labels(console: Console, marked: Sequence[Label]) -> None:
+    """Print each label with the sentence that says what it means."""
+    for label in marked:
+        console.print(f"{badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+
+
+def badge(label: Label) -> str:
+    return f"[black on yellow] {escape(label.text)} [/]"

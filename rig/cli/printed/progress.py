@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a running session."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+from rig.cli.printed.labels import print_labels
+from rig.cli.printed.terminal import escape
+from rig.live.running import RunningSession, RunState
+from rig.model.metric import Prominence
+from rig.results import labels
+from rig.store.events import (
+    Event,
+    SessionResumed,
+    SessionStarted,
+    StepDone,
+    TrialFinished,
+)
+from rig.store.session_folder import SessionFolder
+from rig.units import scale
+
+
+class _LeftColumn(ProgressColumn):
+    """How long the session should still take, each step weighed by what it should."""
+
+    def __init__(self, running: RunningSession) -> None:
+        self._running = running
+        super().__init__()
+
+    def render(self, task: Task) -> Text:
+        """Return hours, minutes and seconds."""
+        left_s = self._running.state.left_s
+        if left_s is None:
+            return Text("-:--:--", style="progress.remaining")
+        return Text(str(timedelta(seconds=round(left_s))), style="progress.remaining")
+
+
+class RunProgress:
+    """A subscriber that shows how far a session is, and how long it will take."""
+
+    def __init__(self, console: Console) -> None:
+        self._running = RunningSession()
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            _LeftColumn(self._running),
+        )
+        self._progress = Progress(*columns, console=console, transient=not console.is_terminal)
+        self._console = console
+        self._task: TaskID | None = None
+        self._interleaved = False
+
+    def __enter__(self) -> RunProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        self._running(event)
+        self._tell(event)
+        # Where a step ends the next one begins.
+        if self._task is not None and not isinstance(event, StepDone):
+            state = self._running.state
+            done = (state.finished if state.step is None else state.trial - 1) * state.queries_due
+            queries = done + (0 if state.step is None else state.queries)
+            if self._interleaved:
+                queries = state.queries
+            self._progress.update(
+                self._task,
+                completed=state.share,
+                count=f"{queries}/{state.trials_due * state.queries_due}",
+                description=_description(state, self._interleaved),
+            )
+
+    def _tell(self, event: Event) -> None:
+        match event:
+            case SessionStarted():
+                self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
+                self._begin(event.provenance)
+            case SessionResumed():
+                stands = (
+                    f"goes on: {event.finished} of {event.trials} trials are finished, "
+                    f"{event.done} queries of the next are done"
+                )
+                self._console.print(
+                    f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True
+                )
+                self._begin(SessionFolder(event.folder).provenance())
+            case TrialFinished():
+                for problem in event.trial.problems:
+                    self._console.print(
+                        f"[red]trial {event.trial.number}: {problem.code}[/] "
+                        f"{escape(problem.detail)}",
+                        soft_wrap=True,
+                    )
+            case _:
+                return
+
+    def _begin(self, provenance: dict[str, Any]) -> None:
+        self._interleaved = provenance.get("interleaved") is True
+        print_labels(self._console, labels.of_provenance(provenance))
+        self._task = self._progress.add_task("queries", total=1.0, count="")
+
+
+def _description(state: RunState, interleaved: bool) -> str:
+    """Return the trial at hand, and a headline metric of those that are finished."""
+    at_hand = "interleaved" if interleaved else f"trial {state.trial}"
+    trial = at_hand if state.trial else "queries"
+    headlines = [each for each in state.metrics if each.prominence is Prominence.HEADLINE]
+    if not headlines:
+        return trial
+    # Times and energies say more, while a session runs, than a plain number does.
+    first = next((each for each in headlines if each.unit != "1"), headlines[0])
+    half = first.interval.expanded_uncertainty
+    factor, unit = scale(first.value, first.unit)
+    width = "" if half is None else f" ± {half * factor:.2g}"
+    return escape(f"{trial}, {first.name} {first.value * factor:.5g}{width} {unit}")

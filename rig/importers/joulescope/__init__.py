@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces of the Joulescope's own programs, and JLS files of others."""

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convert a text table (CSV) of evenly sampled current and voltage into a trace of the rig's own.
+
+The text is read once, in pieces, into a file of numbers beside the trace; times give the rate and
+which samples are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import ConfigError, DataError
+from rig.importers import as_stamped, given_rate
+from rig.importers.digital_levels import Levels
+from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.tables import dated, short_lines
+from rig.importers.tables.csv_form import Form, form_of, split
+from rig.importers.tables.csv_heading import UNITS, Heading, choose, unit_of
+from rig.importers.tables.csv_rows import ROW, Piece
+from rig.importers.tables.csv_times import Stamps
+from rig.importers.tables.energy_counter import counted
+from rig.importers.tables.numeral import CAUSE, DecimalMark
+from rig.importers.tables.power_beside import PowerBeside
+from rig.importers.tables.repeats import without_repeats
+from rig.importers.tables.sampling_grid import JITTER, GridLayout, GridRun, UnevenError, lay_out
+from rig.trace.trace import TRACE, Trace
+from rig.trace.writer import TraceWriter
+
+_PIECE = 1 << 16
+
+
+def convert(path: Path, scratch: Path, options: Options) -> Opened:
+    """Convert a table; raises DataError that names the line, and ConfigError."""
+    if options.source:
+        raise ConfigError("a table has no sources", path="source")
+    form = form_of(path)
+    told: list[str] = []
+    if form.interval_s and options.rate_hz:
+        said = {f"the file's {form.told_by}": 1 / form.interval_s}
+        told = given_rate.compared(path.name, options.rate_hz, said)
+    heading = choose(form.names, _with_rate(options, form, told), form.dates)
+    if heading.time is None:
+        options = _with_rate(options, form, [])
+    short_lines.require(path)
+    folder = scratch / "converted"
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = folder / "rows.bin"
+    notes = [*heading.notes, *(told if heading.time is None else [])]
+    try:
+        stamps = _read(path, form, heading, numbers, notes)
+        try:
+            layout = _laid_out(path, form, numbers, stamps, heading, options)
+        except UnevenError as error:
+            if error.try_next.startswith("--rate"):
+                rate = error.try_next.partition(",")[0]
+                notes.append(f"if each row is one sample: {rate}")
+            return _stamped(path, folder, numbers, stamps, heading, options, notes)
+        about = _evenly(path, folder, numbers, layout, heading, options, notes)
+    finally:
+        numbers.unlink(missing_ok=True)
+    if options.rate_hz:
+        notes += layout.notes
+    elif heading.time is not None:
+        from_column = f"{layout.rate_hz:.10g} samples a second, from the column {heading.time.name}"
+        notes += [", ".join(filter(None, [from_column, layout.known])), *layout.notes]
+    if stamps.first_s:
+        notes.append(f"time 0 is the file's {stamps.first_s} s")
+    return Opened(
+        Trace.open(folder / TRACE),
+        "table",
+        tuple(notes),
+        not heading.is_power,
+        None,
+        about,
+        layout.rate_ppm,
+    )
+
+
+def _evenly(
+    path: Path,
+    folder: Path,
+    numbers: Path,
+    layout: GridLayout,
+    heading: Heading,
+    options: Options,
+    notes: list[str],
+) -> dict[str, Any]:
+    """Write a trace of rows that lie on a grid; return what is known of it."""
+    rate_hz = layout.rate_hz
+    runs = layout.runs
+    require_rate(
+        path.name,
+        rate_hz,
+        runs[-1].first + runs[-1].rows,
+        "is the unit of the times right? --time COLUMN:UNIT",
+    )
+    kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+    about: dict[str, Any] = {"converted_from": path.name, "simulated": False}
+    with TraceWriter(
+        folder,
+        sample_hz=rate_hz,
+        edge_hz=rate_hz,
+        source=path.name,
+        serial="",
+        about=about,
+        sync_kind=kind,
+    ) as writer:
+        levels, beside = _write(numbers, runs, heading, options, writer)
+        levels.stamp(rate_hz, writer, notes)
+    if heading.beside is not None:
+        notes += beside.notes(options.supply_v)
+    if heading.counter is not None:
+        trace = Trace.open(folder / TRACE)
+        notes += counted(numbers, ROW, heading.counter.name, trace, last=1 / rate_hz)
+    return about | {"sync": kind}
+
+
+def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:
+    """Return options with the rate that a file tells above its rows, where none is given and no
+    column has a unit of time.
+    """
+    timed = any(unit_of(name) and UNITS[unit_of(name)][0] == "time" for name in form.names)
+    if not form.interval_s or options.rate_hz or options.time not in ("", "none") or timed:
+        return options
+    notes.append(f"{1 / form.interval_s:.10g} samples a second, as the file's {form.told_by} says")
+    return replace(options, rate_hz=1 / form.interval_s)
+
+
+def _stamped(
+    path: Path,
+    folder: Path,
+    numbers: Path,
+    stamps: Stamps,
+    heading: Heading,
+    options: Options,
+    notes: list[str],
+) -> Opened:
+    """Convert rows at uneven times as they are stamped."""
+    if heading.sync is not None and heading.sync.is_voltage:
+        raise DataError(
+            f"{path.name} is unevenly sampled: edges of a voltage are not known in it",
+            try_next="--sync none, and --times; or resample it at even times",
+        )
+    found = np.fromfile(numbers, dtype=ROW)
+    times_s = found["time"] - found["time"][0]
+    constant_v = 1.0 if heading.is_power else options.supply_v
+    voltage = found["voltage"] if heading.voltage else np.full(len(found), constant_v)
+    rows = as_stamped.Stamped.of(times_s, found["current"], voltage, stamps.resolution_s, path.name)
+    count, cell_s = rows.cells
+    require_rate(path.name, 1 / cell_s, count, "is the unit of the times right? --time COLUMN:UNIT")
+    kind = "none" if heading.sync is None else "stamps"
+    about = {"converted_from": path.name, "simulated": False}
+    levels = Levels(heading.sync.column.name if heading.sync else "")
+    line = found["level"] if heading.sync else None
+    with TraceWriter(
+        folder,
+        sample_hz=1 / cell_s,
+        edge_hz=1 / cell_s if line is None else as_stamped.edge_hz(times_s, line),
+        source=path.name,
+        serial="",
+        about=about,
+        sync_kind=kind,
+    ) as writer:
+        as_stamped.write(rows, line, times_s, writer, levels)
+        levels.stamp(1 / cell_s, writer, notes)
+    notes.append(rows.note(path.name))
+    if heading.counter is not None:
+        notes += counted(numbers, ROW, heading.counter.name, Trace.open(folder / TRACE))
+    if stamps.first_s:
+        notes.append(f"time 0 is the file's {stamps.first_s} s")
+    trace = Trace.open(folder / TRACE)
+    facts = about | {"sync": kind}
+    return Opened(trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows)
+
+
+def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
+    """Turn text into rows of numbers in SI units; return what is known of their times."""
+    stamps = Stamps(round(1 / heading.time.factor) if heading.time else 1)
+    cut = ""
+    count = 0
+    # Between commas, a comma is no decimal one.
+    decimal = DecimalMark("." if form.delimiter == "," else "")
+    with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
+        for _ in range(form.skipped):
+            stream.readline()
+        at = form.skipped
+        for lines in _pieces(stream):
+            if not lines[-1].endswith("\n"):
+                # Whoever wrote it may have been stopped in the middle of a number: what is left of
+                # it may be one, too.
+                lines.pop()
+                cut = (
+                    f"the last line, {at + len(lines) + 1}, does not end and may be cut off: "
+                    "it is left out"
+                )
+                notes.append(cut)
+                if not lines:
+                    break
+            rows = Piece(path, form, heading, at, lines, decimal).rows(stamps)
+            at += len(lines)
+            count += len(rows)
+            out.write(rows.tobytes())
+    if not count:
+        raise DataError(f"{path} has a heading and no rows", evidence=cut)
+    if heading.time is not None:
+        notes += without_repeats(numbers, ROW)
+    if decimal.mark == ",":
+        notes.append("commas are decimal commas")
+    return stamps
+
+
+def _against_dates(path: Path, form: Form, rows: int, options: Options) -> list[str]:
+    """Compare a rate that was given with dates or times of day in a column that is not read, where
+    there is one.
+    """
+    with path.open(encoding=form.encoding, errors="replace") as stream:
+        lines = (line for line in islice(stream, form.skipped, None) if line.strip())
+        dates = dated.find(form.names, split(next(lines), form.delimiter))
+        if dates is None or rows < 2:
+            return []
+        last = next(islice(lines, rows - 2, None))
+    fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
+    if fitted is None:
+        return [
+            f"--rate {options.rate_hz:.10g} Hz is not compared with the column {dates.name}, whose "
+            "times are not understood"
+        ]
+    try:
+        return given_rate.of_times(path.name, dates.name, options.rate_hz, *fitted)
+    except DataError as error:
+        if options.time != "none":
+            raise
+        return [f"{error.cause}: {error.evidence}"]
+
+
+def _laid_out(
+    path: Path, form: Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
+) -> GridLayout:
+    """Return how the rows lie; at a rate that was given, each is one sample, and their times only
+    say whether that can be.
+    """
+
+    def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        with numbers.open("rb") as stream:
+            while content := stream.read(_PIECE * ROW.itemsize):
+                rows = np.frombuffer(content, dtype=ROW)
+                yield rows["time"], rows["line"]
+
+    def fit(rate_hz: float) -> given_rate.Fit:
+        return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
+
+    rows = numbers.stat().st_size // ROW.itemsize
+    if options.rate_hz:
+        notes: list[str] = []
+        if heading.time is not None:
+            given_hz = options.rate_hz
+            rounded_s = max(stamps.resolution_s, JITTER / given_hz)
+            notes = given_rate.of_times(
+                path.name, heading.time.name, given_hz, fit(given_hz), rounded_s
+            )
+        else:
+            notes = _against_dates(path, form, rows, options)
+        return GridLayout(options.rate_hz, 0.0, [GridRun(rows, 0, 1)], notes=tuple(notes))
+    try:
+        return lay_out(path, pieces, stamps.resolution_s)
+    except DataError as error:
+        kind = UnevenError if isinstance(error, UnevenError) else DataError
+        average_hz = fit(1.0).average_hz
+        if rows < 3 or not average_hz:
+            raise
+        hint = given_rate.advice(fit(average_hz), max(stamps.resolution_s, JITTER / average_hz))
+        raise kind(error.cause, evidence=error.evidence, try_next=hint) from error
+
+
+def _pieces(stream: IO[str]) -> Iterator[list[str]]:
+    while lines := list(islice(stream, _PIECE)):
+        yield lines
+
+
+def _write(
+    numbers: Path, runs: Sequence[GridRun], heading: Heading, options: Options, writer: TraceWriter
+) -> tuple[Levels, PowerBeside]:
+    """Write the rows where their times put them, and leave out what is missing between runs."""
+    levels = Levels(heading.sync.column.name if heading.sync else "")
+    beside = PowerBeside(heading.beside.name if heading.beside else "")
+    with numbers.open("rb") as stream:
+        for run in runs:
+            missing = run.first - writer.samples
+            if missing:
+                levels.lose(writer.samples)
+                writer.skip(missing, f"no samples before line {run.line}")
+            left = run.rows
+            while left:
+                count = min(left, _PIECE)
+                rows = np.fromfile(
+                    stream, dtype=ROW, count=count
+                )  # of its own memory: the trace takes no other
+                if heading.sync is not None:
+                    if heading.sync.is_voltage:
+                        writer.sync_voltage(rows["sync_v"])
+                    else:
+                        levels.add(writer.samples, rows["level"])
+                constant_v = 1.0 if heading.is_power else options.supply_v
+                voltage = rows["voltage"] if heading.voltage else np.full(count, constant_v)
+                writer.analog(rows["current"], voltage, unreadable=CAUSE)
+                if heading.beside is not None:
+                    beside.add(rows["current"], voltage, rows["power"])
+                left -= count
+    return levels, beside
