@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The light and the dark theme: Qt's palette, and the colours of plots."""
+"""The light and the dark theme, and Qt's palette; the window has the style sheet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyqtgraph
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
-
-from gui.style import stylesheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +126,12 @@ def _of_the_system() -> Theme:
 
 def _apply(theme: Theme) -> None:
     _SHOWN[0] = theme
-    pyqtgraph.setConfigOptions(
-        antialias=False, background=theme.base, foreground=theme.text, imageAxisOrder="row-major"
-    )
     application = QApplication.instance()
-    # A style sheet is worked into every widget that there is, which takes its time: once is enough.
+    # A style is worked into every widget that there is, which takes its time: once is enough.
     if isinstance(application, QApplication) and application.property(_APPLIED) != theme.name:
         application.setProperty(_APPLIED, theme.name)
         application.setStyle("Fusion")
         application.setPalette(_palette(theme))
-        application.setStyleSheet(stylesheet(theme))
 
 
 def _palette(theme: Theme) -> QPalette:

@@ -31,7 +31,8 @@ from gui.about.keys import KeysScreen
 from gui.memory import Memory
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
-from gui.theme import DARK, LIGHT
+from gui.style import stylesheet
+from gui.theme import DARK, LIGHT, Theme
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
 from rig.api.demonstration import found_or_made
@@ -89,6 +90,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.shell = Shell(self, memory, self)
         self.shell.worker.failed.connect(self.say_error)
+        self._take_theme(self.shell.theme)
+        self.shell.themes.changed.connect(self._take_theme)
         self._screens: dict[str, Screen] = {}
         self._stack = QStackedWidget()
         # What a screen would like to have must not make the window larger than a small display.
@@ -275,6 +278,12 @@ class MainWindow(QMainWindow):
         name = LIGHT.name if self.shell.theme is DARK else DARK.name
         self.shell.memory.set("theme", name)
         self.shell.themes.choose(name)
+
+    def _take_theme(self, theme: Theme) -> None:
+        """Take the style sheet of a theme. The application has none: it would be worked into each
+        part of a screen anew as often as that is put into another while the screen is made.
+        """
+        self.setStyleSheet(stylesheet(theme))
 
     def _mark(self, name: str) -> None:
         """Show in the navigation which screen this is; pages have no row."""

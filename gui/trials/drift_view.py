@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trials import words
+from gui.widgets import plots
 from gui.widgets.text import no_markup
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
@@ -38,6 +39,7 @@ class DriftView(QWidget):
         self.setObjectName("trials-drift")
         self._theme = theme
         self._metric: MetricTrials | None = None
+        plots.configure(theme)
         self.plot = pyqtgraph.PlotWidget(enableMenu=False)
         self.plot.setObjectName("trials-drift-plot")
         self.plot.setAccessibleName("Trials in order of time")
@@ -56,6 +58,7 @@ class DriftView(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Draw in other colours."""
         self._theme = theme
+        plots.configure(theme)
         self.plot.setBackground(theme.base)
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)

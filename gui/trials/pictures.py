@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
+from gui.widgets import plots
 from gui.widgets.text import PlainLabel, no_markup
 from rig.api.drawing.drawn import Area, Cells, Colour, Curve, Drawing, DrawnAxis, Level, Panel
 from rig.api.drawing.pictures import merged, nearest
@@ -53,6 +54,7 @@ class PictureView(QWidget):
         self.setObjectName(f"trials-picture-{drawing.name}")
         self.drawing = drawing
         self._theme = theme
+        plots.configure(theme)
         self._layout = pyqtgraph.GraphicsLayoutWidget()
         self._layout.setObjectName(f"trials-plot-{drawing.name}")
         self._layout.setAccessibleName(drawing.title)
@@ -80,6 +82,7 @@ class PictureView(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Draw in other colours."""
         self._theme = theme
+        plots.configure(theme)
         self._caption.setStyleSheet(f"color: {theme.muted}")
         self._legend.setVisible(bool(self.drawing.legend))
         self._under_mouse.setText("Wheel and drag: zoom and move. A: all.")

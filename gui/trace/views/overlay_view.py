@@ -56,7 +56,6 @@ class OverlayView(QWidget):
         self.next = self._button("overlay-next", "▸", "Next step with windows", 1)
         self.power = PlainPlot("overlay-power", "Power of each trial", theme)
         self.difference = PlainPlot("overlay-difference", "Differences between the trials", theme)
-        self.difference.link_x(self.power)
         self.table = Rows(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
@@ -101,6 +100,9 @@ class OverlayView(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Compute what was asked for while the view was hidden."""
         super().showEvent(event)
+        self.power.label("time since the edge", "s", "power", "W")
+        self.difference.label("time since the edge", "s", "less the others", "W")
+        self.difference.link_x(self.power)
         if self._stale:
             self._ask()
 
@@ -191,8 +193,6 @@ class OverlayView(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        self.power.label("time since the edge", "s", "power", "W")
-        self.difference.label("time since the edge", "s", "less the others", "W")
         row = QHBoxLayout()
         row.addWidget(PlainLabel("Step"))
         row.addWidget(self.step)

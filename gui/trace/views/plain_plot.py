@@ -8,41 +8,41 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from numpy.typing import NDArray
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Theme
+from gui.widgets import plots
 from gui.widgets.text import no_markup
 
 Array = NDArray[np.float64]
 
 
 class PlainPlot(QWidget):
-    """A plot with curves, bands and lines that can be moved and zoomed with the mouse."""
+    """A plot with curves, bands and lines that can be moved and zoomed with the mouse. Most are
+    behind a tab that nobody opens: pyqtgraph's part of it is made when it is shown, or drawn on.
+    """
 
     def __init__(self, name: str, accessible: str, theme: Theme) -> None:
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(accessible)
-        self._plot: Any = pyqtgraph.PlotWidget(enableMenu=False)
-        self._plot.setObjectName(f"{name}-plot")
-        self._plot.setAccessibleName(accessible)
-        self._plot.hideButtons()
-        self._plot.showGrid(x=True, y=True, alpha=0.15)
+        self.theme = theme
+        self._made: Any = None
         self._legend: Any = None
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._plot)
-        self.set_theme(theme)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Show the axes, also where nothing is drawn."""
+        super().showEvent(event)
+        self._plot.show()
 
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of a theme."""
         self.theme = theme
-        self._plot.setBackground(theme.base)
-        for side in ("left", "bottom"):
-            axis = self._plot.getAxis(side)
-            axis.setPen(theme.border)
-            axis.setTextPen(theme.muted)
+        if self._made is not None:
+            self._colour(self._made)
 
     def label(self, x: str, x_unit: str, y: str, y_unit: str) -> None:
         """Name the axes; SI prefixes come by themselves."""
@@ -59,7 +59,8 @@ class PlainPlot(QWidget):
 
     def clear(self) -> None:
         """Remove what is shown."""
-        self._plot.clear()
+        if self._made is not None:
+            self._made.clear()
         if self._legend is not None:
             self._legend.clear()
 
@@ -119,3 +120,24 @@ class PlainPlot(QWidget):
         """Show all that is drawn."""
         self._plot.autoRange()
         self._plot.enableAutoRange()
+
+    @property
+    def _plot(self) -> Any:
+        if self._made is None:
+            plots.configure(self.theme)
+            self._made = pyqtgraph.PlotWidget(enableMenu=False)
+            self._made.setObjectName(f"{self.objectName()}-plot")
+            self._made.setAccessibleName(self.accessibleName())
+            self._made.hideButtons()
+            self._made.showGrid(x=True, y=True, alpha=0.15)
+            self._layout.addWidget(self._made)
+            self._colour(self._made)
+        return self._made
+
+    def _colour(self, plot: Any) -> None:
+        plots.configure(self.theme)
+        plot.setBackground(self.theme.base)
+        for side in ("left", "bottom"):
+            axis = plot.getAxis(side)
+            axis.setPen(self.theme.border)
+            axis.setTextPen(self.theme.muted)

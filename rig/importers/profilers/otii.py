@@ -11,13 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from rig.errors import ConfigError, DataError
 from rig.importers.opened import Options
 from rig.importers.tables import short_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HEADING = re.compile(r'^\ufeff?"?Timestamp"?[,;]"?Value"?\s*$', re.IGNORECASE)
 _CURRENT = re.compile(r"current", re.IGNORECASE)
@@ -104,6 +107,8 @@ def _voltage_beside(path: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """Return times and values as they are written."""
+    import pandas as pd  # loads only where there is such a pair: it takes 0.2 s
+
     short_lines.require(path)
     try:
         table = pd.read_csv(
@@ -119,6 +124,8 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _write(path: Path, current: pd.DataFrame, volts: Sequence[str] | None) -> None:
+    import pandas as pd
+
     table = pd.DataFrame({"Timestamp (s)": current["time"], "Current (A)": current["value"]})
     if volts is not None:
         table["Voltage (V)"] = volts

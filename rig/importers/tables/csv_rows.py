@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rig.errors import DataError
@@ -24,6 +23,9 @@ from rig.importers.tables.csv_times import LAST_DIGITS, Stamps
 from rig.importers.tables.numeral import DecimalMark, is_number, without_no_readings
 from rig.plain_text import shortened
 
+if TYPE_CHECKING:
+    import pandas
+
 #: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known
 #: (Power Profiler).
 _LEVELS = {
@@ -34,10 +36,6 @@ _LEVELS = {
 _LEVEL_CHARACTERS = 16
 #: So much of a cell is quoted.
 _QUOTED_CHARACTERS = 60
-#: Before its version 3 pandas rounds numbers to the last digit but one unless it is asked.
-_EXACT: dict[str, Any] = (
-    {} if int(pd.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
-)
 #: Words for no number.
 _NAN = ["nan", "NaN", "NAN", "Nan", "+nan", "-nan", "+NaN", "-NaN"]
 #: No stamp that a program prints is longer; of one that is, no digit gets lost either.
@@ -141,17 +139,13 @@ class Piece:
         if any(kinds.get(column.at) for column in as_texts):
             raise ValueError  # one column in two roles
         kinds |= {column.at: str for column in as_texts}
-        table = pd.read_csv(
-            StringIO(text),
-            sep=self.form.delimiter,
-            header=None,
-            index_col=False,
+        table = _table(
+            text,
+            self.form.delimiter,
             usecols=sorted(kinds),
             dtype=kinds,
             na_values={column.at: _NAN for column in as_numbers},
-            keep_default_na=False,
             skip_blank_lines=False,
-            **_EXACT,
         )
         if len(table) != len(self.lines):
             raise ValueError
@@ -177,15 +171,7 @@ class Piece:
         found = stamps.of_numbers(values, *ends)
         if found is not None:
             return found
-        texts = pd.read_csv(
-            StringIO(self._plain()),
-            sep=delimiter,
-            header=None,
-            index_col=False,
-            usecols=[at],
-            dtype=str,
-            keep_default_na=False,
-        )[at]
+        texts = _table(self._plain(), delimiter, usecols=[at], dtype=str)[at]
         return stamps.seconds(texts.to_numpy().astype(np.str_))
 
     def _plain(self) -> str:
@@ -312,6 +298,18 @@ class Piece:
                 )
         codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
         return codes[inverse]
+
+
+def _table(text: str, delimiter: str, **how: Any) -> pandas.DataFrame:
+    """Return the cells of lines without a heading, as pandas reads them."""
+    import pandas  # loads only where there is a table to read: it takes 0.2 s
+
+    # Before its version 3 pandas rounds numbers to the last digit but one unless it is asked.
+    if int(pandas.__version__.partition(".")[0]) < 3:
+        how |= {"float_precision": "round_trip"}
+    return pandas.read_csv(
+        StringIO(text), sep=delimiter, header=None, index_col=False, keep_default_na=False, **how
+    )
 
 
 def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
