@@ -25,6 +25,8 @@ from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
+from tests.commands import program
+from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import about, draw
 
 SIMULATED = Nvml.Settings(uuid="simulator")
@@ -168,13 +170,13 @@ def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read()
 # -- the real binding
 # --------------------------------------------------------------------------------------------------
 
+NVIDIAS = "libnvidia-ml.so.1"
 PROGRAM = """
-import json, sys, time
+import json, time
 from pathlib import Path
 from drivers.host_counters.nvml import Nvml
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
-folder, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
 said = {}
 try:
     said["scan"] = [[row.name, row.serial, row.setting, row.problem] for row in Nvml.scan()]
@@ -185,7 +187,7 @@ try:
     said |= {"cuda": info.details["cuda"], "board": info.details["board"]}
     said |= {"others": info.details["others"]}
     said |= {"source": info.accuracy.source, "verified": info.accuracy.verified}
-    with monitor.record(folder) as recording:
+    with monitor.record(Path()) as recording:
         time.sleep(0.5)  # the length of the recording
         recording.check()
     monitor.close()
@@ -204,43 +206,25 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C compiler: the simulated NVML library cannot be built")
     folder = tmp_path_factory.mktemp("nvml")
     source = Path(__file__).with_name("nvml_stub.c")
-    command = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-o",
-        str(folder / "libnvidia-ml.so.1"),
-        str(source),
-    ]
-    subprocess.run(command, check=True, timeout=60)
-    return folder
+    options = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{NVIDIAS}"]
+    subprocess.run([compiler, *options, "-o", folder / NVIDIAS, source], check=True, timeout=60)
+    return folder / NVIDIAS
 
 
 def said(
-    library: Path | None,
+    library: Path,
     folder: Path,
     environment: dict[str, str] | None = None,
     **settings: object,
 ) -> dict[str, object]:
-    """Run the driver in a process of its own, where the loader finds the built library in place of
-    NVIDIA's.
+    """Run the driver in a process of its own, in which the built library is loaded already under
+    the name of NVIDIA's: the binding gets that one.
     """
-    surroundings = os.environ | {
-        "LD_LIBRARY_PATH": str(library or folder),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(folder), json.dumps(settings)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=surroundings | (environment or {}),
-        check=False,
-    )
+    loaded = f"import ctypes; ctypes.CDLL({str(library)!r}); settings = {settings!r}"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (environment or {}).items():
+            patch.setenv(name, value)
+        done = program(loaded + PROGRAM, folder)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -325,8 +309,18 @@ def test_each_code_of_the_real_binding_is_translated(
 def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(tmp_path: Path) -> None:
     if importlib.util.find_spec("pynvml") is None:
         pytest.skip("nvidia-ml-py is not installed")
-    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
-    answer = said(None, tmp_path)
+    (tmp_path / NVIDIAS).write_text("no library")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "settings = {}" + PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
     assert answer == {"scan": [], "error": "DeviceNotFound", "text": answer["text"]}
     assert "no NVIDIA driver" in str(answer["text"])
 
