@@ -73,11 +73,20 @@ def test_what_lacks_is_said_by_name(tmp_path: Path) -> None:
 
 
 def test_no_python_of_the_version_wanted_is_said_and_nothing_is_left(
-    tmp_path: Path, data_home: Path
+    tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found = [tmp_path / "bin/python3.10", tmp_path / ".pyenv/versions/3.12.1/bin/python"]
+    for python in found:
+        python.parent.mkdir(parents=True)
+        python.symlink_to(Path(sys.executable).resolve())
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path))
     sdk = described(tmp_path / "old", python='"<2"')
-    with pytest.raises(ConfigError, match="needs Python <2"):
+    with pytest.raises(ConfigError, match="needs Python <2") as caught:
         install(sdk, "", print)
+    version = ".".join(map(str, sys.version_info[:3]))
+    said = [f"{python} is {version}" for python in (sys.executable, *found)]
+    assert caught.value.evidence == "; ".join(said)
     assert not data_home.exists()
 
 

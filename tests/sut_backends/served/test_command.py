@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from rig.session.session import open_bench
+from tests.checking import check
 from tests.commands import rig
 from tests.waiting import eventually
 
 BENCH = """
 [bench]
 name = "served"
-trials = 5
+trials = 3
 [sut.{kind}]
 {settings}
 [monitor.none]
@@ -88,7 +90,8 @@ def test_a_session_over_a_served_device_has_the_outputs_of_a_direct_one(
     tmp_path: Path, kind: str, task: str, words: tuple[str, ...]
 ) -> None:
     bench = write(tmp_path, kind, task)
-    direct = session(tmp_path / "direct", bench)
+    with open_bench(bench) as opened:
+        direct = opened.run(3, tmp_path / "direct").folder
     with served(bench, *words) as (process, port):
         simulated = "simulated = true" if kind == "virtual" else ""
         remote = write(tmp_path, "uart", task, f'port = "{port}"\n{simulated}')
@@ -98,7 +101,7 @@ def test_a_session_over_a_served_device_has_the_outputs_of_a_direct_one(
     assert outputs(over) == outputs(direct) and len(outputs(over)) > 30
     assert (process.returncode, errors) == (0, "")
     assert "the device and the port are closed" in said
-    assert rig("check", over).returncode == 0
+    assert check(over).ok
     facts = json.loads((over / "provenance.json").read_text(encoding="utf-8"))
     assert "served by neurorig" in json.dumps(facts)
 
