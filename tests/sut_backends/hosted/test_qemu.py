@@ -329,7 +329,8 @@ def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
 
 def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(tmp_path: Path) -> None:
     image("mps2", "asc")
-    with open_bench(MPS2_ASC, ["task.asc.samples=2", "scenario.single_stream.idle_s=0.1"]) as bench:
+    short = [f"scenario.single_stream.{one}" for one in ("idle_s=0.1", "warmup=0")]
+    with open_bench(MPS2_ASC, ["task.asc.samples=2", *short]) as bench:
         result = bench.run(1, tmp_path)
         assert bench.context.reference is not None
         expected = {bench.context.reference(bench.task.payload(index)) for index in range(2)}
