@@ -27,6 +27,8 @@ STAND_IN = "a power sensor: 1 V stands in, so current in A is power in W and has
 ALWAYS_ON = "a host cannot be switched off from itself: power() does nothing"
 _FLOW_LIMIT_S = 5.0
 _TOO_SLOW = 20
+#: Samples of so much time are written together: the host that is measured has less to do.
+_TOGETHER_S = 0.05
 
 
 class Counter(Protocol):
@@ -146,6 +148,7 @@ class CounterRecording:
         self._about = about
         self._grid = CounterGrid(polling.poll_hz, polling.longest_s)
         self._writer: TraceWriter | None = None
+        self._unwritten_w: list[float] = []
         self._last: tuple[int, int] | None = None  # time and count of the last trusted reading
         self._moved_ns = 0
         self._energy_j = 0.0
@@ -220,7 +223,10 @@ class CounterRecording:
 
     def _work(self) -> None:
         try:
-            self._poll_on()
+            try:
+                self._poll_on()
+            finally:
+                self._write()
         except OSError as error:
             self._failure = storage_error(error, self._folder)
         except BaseException as error:
@@ -295,14 +301,23 @@ class CounterRecording:
             self._grid.doubt(from_ns, to_ns, cause)
         if self._writer is None:
             self._writer = self._opened(time_ns)
-        self._writer.analog(
-            samples_w / np.float32(STAND_IN_V),
-            np.full(len(samples_w), STAND_IN_V, dtype=np.float32),
-        )
+        self._unwritten_w += samples_w.tolist()
+        if len(self._unwritten_w) >= _TOGETHER_S * self._polling.poll_hz:
+            self._write()
         for gap in self._grid.gaps():
             self._writer.gap(gap)
         if len(samples_w):
             self._flowing.set()
+
+    def _write(self) -> None:
+        if self._writer is None:
+            return
+        samples_w = np.array(self._unwritten_w, dtype=np.float32)
+        self._unwritten_w = []
+        self._writer.analog(
+            samples_w / np.float32(STAND_IN_V),
+            np.full(len(samples_w), STAND_IN_V, dtype=np.float32),
+        )
 
     def _opened(self, start_ns: int) -> TraceWriter:
         """Open the trace when its time 0 is known: who aligns marks of the host with it needs that

@@ -90,6 +90,7 @@ class RaplSimulator:
         self.root = Path(tempfile.mkdtemp(prefix="powercap-"))
         (self.root / "intel-rapl").mkdir()
         self._files: dict[_Zone, FileIO] = {}
+        self._lengths_b = dict.fromkeys(_ZONES, 0)
         for zone in _ZONES:
             folder = self.root / zone.folder
             folder.mkdir()
@@ -112,17 +113,21 @@ class RaplSimulator:
             self._frozen_j = self.counter.energy_j
         back = _BACK if self.fault == "backwards" else 0
         for zone, file in self._files.items():
-            path = self.root / zone.folder / "energy_uj"
-            if self.fault == "vanish":
-                path.unlink(missing_ok=True)
-                continue
-            if self.fault == "permission":
+            if self.fault in ("vanish", "permission"):
+                path = self.root / zone.folder / "energy_uj"
+                if self.fault == "vanish":
+                    path.unlink(missing_ok=True)
+                    continue
                 path.chmod(0o000)
             register = (
                 self._first + int(self._frozen_j * zone.share / zone.unit_j) - back
             ) % _REGISTER
             shown = "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
+            text = f"{shown}\n".encode("ascii")
             # Over what is there, and not from an empty file on: opening it again every time costs
             # ten times as much.
             file.seek(0)
-            file.truncate(file.write(f"{shown}\n".encode("ascii")))
+            file.write(text)
+            if len(text) != self._lengths_b[zone]:
+                file.truncate()
+                self._lengths_b[zone] = len(text)

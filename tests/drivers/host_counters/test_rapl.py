@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyjls
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.host_counters.grid import CounterGrid, counted
@@ -28,6 +28,7 @@ from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
+from tests.length import length
 
 MS = 1_000_000
 SIMULATED = Rapl.Settings(root="simulator")
@@ -61,6 +62,7 @@ STEPS = st.lists(
 )
 
 
+@settings(max_examples=length(100, 30))
 @given(STEPS, st.integers(1, 1000), st.floats(0, 1e6))
 def test_the_energy_of_all_samples_and_of_the_rest_is_the_difference_of_the_counter(
     steps: list[tuple[int, int]], sample_hz: int, first_j: float
@@ -77,6 +79,7 @@ def test_the_energy_of_all_samples_and_of_the_rest_is_the_difference_of_the_coun
     assert total_j == pytest.approx(energy_nj * 1e-9, rel=1e-9, abs=1e-9 * max(first_j, 1e-3))
 
 
+@settings(max_examples=length(100, 30))
 @given(STEPS, st.sampled_from([1, 7, 100, 1000]))
 def test_at_every_time_of_the_grid_the_samples_add_up_to_the_straight_line_between_readings(
     steps: list[tuple[int, int]], sample_hz: int
