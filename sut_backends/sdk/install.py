@@ -76,7 +76,11 @@ def _pythons() -> Iterator[str]:
 def _version(path: str) -> str | None:
     try:
         done = subprocess.run(
-            [path, "-S", "-c", _VERSION], capture_output=True, text=True, timeout=_PROBE_S, check=False
+            [path, "-S", "-c", _VERSION],
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
