@@ -34,6 +34,8 @@ from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
 _PIECE = 1 << 16
+#: Lines of which each cell is looked at, for the decimal mark, where it is not known.
+_FIRST = 1 << 8
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
@@ -191,7 +193,7 @@ def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[s
         for _ in range(form.skipped):
             stream.readline()
         at = form.skipped
-        for lines in _pieces(stream):
+        for lines in _pieces(stream, decimal):
             if not lines[-1].endswith("\n"):
                 # Whoever wrote it may have been stopped in the middle of a number: what is left of
                 # it may be one, too.
@@ -279,9 +281,11 @@ def _laid_out(
         raise kind(error.cause, evidence=error.evidence, try_next=hint) from error
 
 
-def _pieces(stream: IO[str]) -> Iterator[list[str]]:
-    while lines := list(islice(stream, _PIECE)):
+def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
+    size = _PIECE if decimal.mark else _FIRST
+    while lines := list(islice(stream, size)):
         yield lines
+        size = _PIECE
 
 
 def _write(
