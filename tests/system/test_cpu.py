@@ -25,7 +25,7 @@ from sut_backends.hosted.posix import PosixSut
 from tests.checking import check
 from tests.conftest import ROOT
 
-RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2"]
+RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=1"]
 SHORT = ["scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
 
 
