@@ -87,6 +87,10 @@ class Running:
         """Return its exit code, or nothing as long as it runs."""
         return self._forked.exitcode if self._program is None else self._program.poll()
 
+    def said(self) -> str:
+        """Return what it has printed so far."""
+        return self._outputs[0].read_text(encoding="utf-8")
+
     def signal(self, number: int) -> None:
         """Send it a signal."""
         pid = self._forked.pid if self._program is None else self._program.pid

@@ -180,7 +180,7 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
 ) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    task = AscTask.open(AscTask.Settings(samples=2), BenchContext(folder=ROOT, seed=1))
+    task = AscTask.open(AscTask.Settings(samples=length(2, 1)), BenchContext(folder=ROOT, seed=1))
     context = BenchContext(seed=1)
     context.world.supply_on = True
     board = start(port, "asc")

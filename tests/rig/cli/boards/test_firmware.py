@@ -51,6 +51,7 @@ from sut_backends.shim.messages import (
 from tests import boards, commands
 from tests.builds import built_with
 from tests.conftest import ROOT
+from tests.waiting import eventually
 
 FIRMWARE = ROOT / "firmware"
 PORTING = (ROOT / "docs" / "PORTING.md").read_text(encoding="utf-8")
@@ -683,36 +684,24 @@ def test_a_rate_that_the_divider_cannot_make_is_refused_and_another_kept(
     ("port", "device"), [("stm32_template", "stm32f405, emulated"), ("microbit", "microbit")]
 )
 def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
-    tmp_path: Path, port: str, device: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, device: str
 ) -> None:
     folder = project(tmp_path / "board", port)
-    command = [sys.executable, "-m", "rig", "firmware", "emulate"]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=os.environ | {"CFLAGS": "-O0"},  # the quickest, where the port takes it
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
+    monkeypatch.setenv("CFLAGS", "-O0")  # the quickest, where the port takes it
+    process = commands.started("firmware", "emulate", cwd=folder)
     try:
-        said = ""
-        while "Ctrl-C" not in said:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-        assert "simulated" in said
+        eventually(lambda: "Ctrl-C" in process.said(), process=process)
+        assert "simulated" in process.said()
         told = re.search(
             r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set sut\.uart\.simulated=true",
-            said,
+            process.said(),
         )
         assert told
         Conversation(told[1], device).port.close()
     finally:
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    assert process.returncode == 0 and "ended" in rest
+        process.signal(signal.SIGINT)
+        done = process.ended(60.0)
+    assert done.returncode == 0 and "ended" in done.stdout
     # It builds what it runs, and no more.
     assert {image.stem for image in firmware.images(folder)} == {"null"}
     with pytest.raises(serial.SerialException):
