@@ -26,12 +26,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.forger import FORGERIES, Forgery
-from rig.check.check import Check, check
+from rig.check.check import Check, Read, check
 from rig.errors import RigError
 from rig.report.report import write_report
 from rig.session.session import open_bench, resume
 from rig.trace import fingerprint
 from rig.trace.fingerprint import Fingerprint
+from rig.trace.trace import EDGES, GAPS, REDUCED
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 #: Small sessions that have, all together, every kind of file.
@@ -99,26 +100,28 @@ class Memory:
     of thousands of checks would take hours.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read: Read = fingerprint.read) -> None:
+        self._read = read
         self._known: dict[str, Fingerprint] = {}
 
     def read(self, paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
         """Return the fingerprints of traces, as `rig.trace.fingerprint.read` does."""
         digests = {path: _digest(path) for path in paths}
         new = [path for path, digest in digests.items() if digest not in self._known]
-        for path, found in fingerprint.read(new).items():
+        for path, found in self._read(new).items():
             self._known[digests[path]] = found
         return {path: self._known[digest] for path, digest in digests.items()}
 
 
 def _digest(trace: Path) -> str:
-    # Gaps and spans of means are read with a trace, and may be what cannot be read.
-    beside = sorted(trace.parent.glob("*.jsonl"))
-    return sha256(b"".join(path.read_bytes() for path in (trace, *beside))).hexdigest()
+    # Gaps, edges and spans of means are read with a trace, and may be what cannot be read.
+    beside = [trace.with_name(name) for name in (GAPS, EDGES, REDUCED)]
+    read = [path.read_bytes() if path.exists() else b"" for path in (trace, *beside)]
+    return sha256(b"".join(sha256(content).digest() for content in read)).hexdigest()
 
 
-def session(kind: str, root: Path, report: bool = True) -> Path:
-    """Measure a small session of two trials, and make its report."""
+def session(kind: str, root: Path, report: bool = True, trials: int = 2) -> Path:
+    """Measure a small session, and make its report."""
     name, overrides = SESSIONS[kind]
     root.mkdir(parents=True, exist_ok=True)
     bench = BENCHES / name
@@ -128,7 +131,7 @@ def session(kind: str, root: Path, report: bool = True) -> Path:
         before, _, after = text.partition("[monitor.virtual]")
         bench.write_text(before + _RAILS + after[after.index("\n[") :])
     with open_bench(bench, overrides) as opened:
-        folder = opened.run(2, root).folder
+        folder = opened.run(trials, root).folder
     if report:
         write_report(folder)
     return folder

@@ -12,9 +12,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rig.report.samples import TrialSamples
-from rig.report.style import INK, SERIES, Array, Plot, svg
+from rig.report.style import INK, SERIES, Array, Margins, Plot, svg
+from rig.results import labels
 from rig.results.document import Results
 from rig.units import scale
+
+#: Room for counts of six digits, for titles and names, and above these for labels; in inches.
+_LEFT_IN = 0.62
+_RIGHT_IN = 0.2
+_BOTTOM_IN = 0.42
+_TOP_IN = 0.24
+_LABELS_IN = 0.18
+_BETWEEN_IN = (0.5, 0.16)
 
 
 def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -> Plot:
@@ -25,7 +34,9 @@ def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -
     pooled = np.concatenate([np.zeros((0, len(phases))), *values])
     if not np.isfinite(pooled).any(axis=0).all():
         return Markup(), f"Not drawn: no sample has its {what}."
-    figure = Figure(figsize=(10.4, 3.1), layout="constrained")
+    top_in = _TOP_IN + (_LABELS_IN if labels.texts(results.labels) else 0.0)
+    margins = Margins(_LEFT_IN, _RIGHT_IN, _BOTTOM_IN, top_in, _BETWEEN_IN)
+    figure = Figure(figsize=(10.4, 3.1), layout=margins)
     grid = figure.subplots(2, len(phases), sharex="col", height_ratios=[2.2, 1], squeeze=False)
     for place, name in enumerate(phases):
         factor, shown = scale(float(np.nanmedian(pooled[:, place])), unit)

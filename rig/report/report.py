@@ -66,11 +66,12 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
     session.refuse_other()
     session.refuse_unfinished()
     results = read(session, trials)
+    page = _page(session, results)
     with matplotlib.style.context(["default", STYLE]):
         pictures = _pictures(session, results)
         special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
         plots = _plots(session, results, hashed) | special
-    return _template().render(_page(session, results), plots=plots, pictures=pictures)
+    return _template().render(page, plots=plots, pictures=pictures)
 
 
 @cache

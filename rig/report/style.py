@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import matplotlib
 from markupsafe import Markup
+from matplotlib.artist import Artist
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.layout_engine import ConstrainedLayoutEngine, LayoutEngine
 from matplotlib.text import Text
 from numpy import float64
 from numpy.typing import NDArray
@@ -62,13 +64,45 @@ Array = NDArray[float64]
 Plot = tuple[Markup, str]
 
 
+class Margins(LayoutEngine):
+    """Room of a fixed size around the axes of a figure and between them, in inches: constrained
+    layout measures every text four times, which takes as long as the drawing.
+    """
+
+    _adjust_compatible = True
+    _colorbar_gridspec = True
+
+    def __init__(
+        self, left: float, right: float, bottom: float, top: float, between: tuple[float, float]
+    ) -> None:
+        super().__init__()
+        self._around = (left, right, bottom, top)
+        self._between = between
+
+    def execute(self, figure: Figure) -> None:
+        """Place the axes of a figure that has them in one grid."""
+        width, height = figure.get_size_inches()
+        left, right, bottom, top = self._around
+        grid = figure.axes[0].get_gridspec()
+        assert grid is not None
+        inner = ((width - left - right, grid.ncols), (height - bottom - top, grid.nrows))
+        # Gaps are told in shares of the mean axes.
+        gaps = [
+            gap * count / (room - gap * (count - 1))
+            for gap, (room, count) in zip(self._between, inner, strict=True)
+        ]
+        figure.subplots_adjust(
+            left / width, bottom / height, 1 - right / width, 1 - top / height, *gaps
+        )
+
+
 def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     """Return a figure as inline SVG in the page's colours and font, with what must stand beside its
     numbers.
     """
     if marked := labels.texts(beside):
         figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
-    for shown in figure.findobj(Text):
+    for shown in _texts(figure):
         shown.set_text(visible(shown.get_text()))
     text = io.StringIO()
     figure.draw = partial(_lay_out_or_draw, figure)  # type: ignore[method-assign]
@@ -94,12 +128,20 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     return Markup(visible(svg))
 
 
+def _texts(artist: Artist) -> Iterator[Text]:
+    """Yield the texts of a figure; those beside ticks are made when it is drawn."""
+    if isinstance(artist, Text):
+        yield artist
+    for child in [artist.label] if isinstance(artist, Axis) else artist.get_children():
+        yield from _texts(child)
+
+
 def _lay_out_or_draw(figure: Figure, renderer: RendererBase) -> None:
     """Draw a figure, or place its parts as long as none has: matplotlib draws all of it for that,
     and throws the drawing away.
     """
     engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
+    if isinstance(engine, ConstrainedLayoutEngine | Margins):
         engine.execute(figure)
     else:
         Figure.draw(figure, renderer)

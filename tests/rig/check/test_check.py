@@ -10,22 +10,23 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from benchmarks import forgeries
 from benchmarks.forger import rehash
-from benchmarks.forgeries import Memory
 from rig.check.check import check
 from rig.errors import DataError
 from rig.report.report import write_report
-from rig.session.session import SessionResult
+from tests import checking
 from tests.conftest import VIRTUAL_NULL
+from tests.length import length
 from tests.waiting import eventually
 
-Run = Callable[..., SessionResult]
 FILES = (
     "bench.toml",
     "provenance.json",
@@ -36,9 +37,30 @@ FILES = (
 )
 
 
-def test_an_untouched_session_is_found_again_byte_for_byte(run_virtual: Run) -> None:
-    result = run_virtual(trials=2)
-    checked = check(result.folder)
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[dict[int, Path]]:
+    """Measure a small session of one trial, and one of two."""
+    with TemporaryDirectory() as root:
+        yield {
+            trials: forgeries.session("single_stream", Path(root) / str(trials), False, trials)
+            for trials in (1, 2)
+        }
+
+
+@pytest.fixture
+def folder(sessions: dict[int, Path], tmp_path: Path) -> Path:
+    """Return a session of one trial, to be changed."""
+    return Path(shutil.copytree(sessions[1], tmp_path / sessions[1].name))
+
+
+@pytest.fixture
+def folder_of_two(sessions: dict[int, Path], tmp_path: Path) -> Path:
+    """Return a session of two trials, to be changed."""
+    return Path(shutil.copytree(sessions[2], tmp_path / sessions[2].name))
+
+
+def test_an_untouched_session_is_found_again_byte_for_byte(sessions: dict[int, Path]) -> None:
+    checked = check(sessions[2])
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     assert any(
         finding.name == "results.json" and "byte for byte" in finding.detail
@@ -47,13 +69,12 @@ def test_an_untouched_session_is_found_again_byte_for_byte(run_virtual: Run) -> 
 
 
 def test_a_session_copied_under_another_name_is_found_again_as_well(
-    run_virtual: Run, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "downloaded"
-    folder = run_virtual(trials=2).folder
     write_report(folder)
     shutil.copytree(folder, copy)
-    checked = check(copy)
+    checked = checking.check(copy)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     assert any(
         finding.name == "report.html" and "made again" in finding.detail
@@ -62,26 +83,25 @@ def test_a_session_copied_under_another_name_is_found_again_as_well(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_one_changed_byte_anywhere_is_named_with_its_file(run_virtual: Run, name: str) -> None:
-    path = run_virtual(trials=2).folder / name
+def test_one_changed_byte_anywhere_is_named_with_its_file(folder_of_two: Path, name: str) -> None:
+    path = folder_of_two / name
     content = bytearray(path.read_bytes())
     place = random.Random(name).randrange(len(content))
     content[place] ^= 0x01
     path.write_bytes(content)
-    checked = check(path.parent if path.parent.name[:5] != "trial" else path.parent.parent)
+    checked = checking.check(folder_of_two)
     assert not checked.ok
     assert any(not finding.ok and finding.name == name for finding in checked.findings)
 
 
 def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash(
-    run_virtual: Run,
+    folder: Path,
 ) -> None:
-    folder = run_virtual(trials=2).folder
     draw = random.Random(5)
-    traces = Memory()  # no trace changes here, and a process reads them anew for each check
+    traces = forgeries.Memory()  # no trace changes here: it need not be read anew for each check
     for name in ("events.jsonl", "provenance.json", "bench.toml"):
         good = (folder / name).read_bytes()
-        for _ in range(25):
+        for _ in range(length(25, 10)):
             damaged = bytearray(good)
             damaged[draw.randrange(len(good))] ^= 1 << draw.randrange(8)
             (folder / name).write_bytes(damaged)
@@ -91,35 +111,32 @@ def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash
                 continue
             assert name == "events.jsonl" or not checked.ok
         (folder / name).write_bytes(good)
-    assert check(folder).ok
+    assert check(folder, traces.read).ok
 
 
-def test_a_line_cut_off_in_the_list_of_gaps_is_no_crash(run_virtual: Run) -> None:
-    folder = run_virtual().folder
+def test_a_line_cut_off_in_the_list_of_gaps_is_no_crash(folder: Path) -> None:
     (folder / "trial-1" / "gaps.jsonl").write_text('{"start": 1, "stop": 2, "ca')
-    assert [finding.name for finding in check(folder).findings if not finding.ok] == [
+    assert [finding.name for finding in checking.check(folder).findings if not finding.ok] == [
         "trial-1/gaps.jsonl"
     ]
 
 
-def test_a_changed_sample_line_is_named_with_its_number_and_field(run_virtual: Run) -> None:
-    folder = run_virtual().folder
+def test_a_changed_sample_line_is_named_with_its_number_and_field(folder: Path) -> None:
     path = folder / "trial-1" / "samples.jsonl"
     lines = path.read_text().splitlines()
     sample = json.loads(lines[4])
     sample["windows"][1]["energy_j"] *= 1.001
     lines[4] = json.dumps(sample)
     path.write_text("\n".join(lines) + "\n")
-    details = [finding.detail for finding in check(folder).findings if not finding.ok]
+    details = [finding.detail for finding in checking.check(folder).findings if not finding.ok]
     assert any("line 5: windows[1].energy_j is" in detail for detail in details)
 
 
-def test_a_changed_result_is_named_with_its_metric(run_virtual: Run) -> None:
-    folder = run_virtual().folder
+def test_a_changed_result_is_named_with_its_metric(folder: Path) -> None:
     content = json.loads((folder / "results.json").read_text())
     content["metrics"]["energy_infer"]["value"] *= 0.9
     (folder / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    details = [finding.detail for finding in check(folder).findings if not finding.ok]
+    details = [finding.detail for finding in checking.check(folder).findings if not finding.ok]
     assert any("metrics.energy_infer.value is" in detail for detail in details)
 
 
@@ -130,7 +147,7 @@ def store_text(content: Any, name: str) -> str:
 
 @pytest.mark.parametrize(("change", "equal"), [(1e-13, True), (1e-6, False)])
 def test_what_another_processor_rounds_otherwise_is_equal(
-    run_virtual: Run, change: float, equal: bool
+    folder: Path, change: float, equal: bool
 ) -> None:
     def rounded(content: Any) -> Any:
         if isinstance(content, dict):
@@ -139,14 +156,13 @@ def test_what_another_processor_rounds_otherwise_is_equal(
             return [rounded(value) for value in content]
         return content * (1 + change) if isinstance(content, float) else content
 
-    folder = run_virtual().folder
     for name in ("trial-1/samples.jsonl", "results.json"):
         text = (folder / name).read_text()
         texts = [text] if name == "results.json" else text.splitlines()
         changed = "\n".join(store_text(rounded(json.loads(one)), name) for one in texts) + "\n"
         (folder / name).write_text(changed)
     rehash(folder)
-    checked = check(folder)
+    checked = checking.check(folder)
     assert checked.ok is equal
     named = [
         finding.detail
@@ -159,19 +175,17 @@ def test_what_another_processor_rounds_otherwise_is_equal(
     assert len(told) >= 2
 
 
-def test_a_missing_file_is_named(run_virtual: Run) -> None:
-    folder = run_virtual().folder
+def test_a_missing_file_is_named(folder: Path) -> None:
     (folder / "trial-1" / "trace.jls").unlink()
     assert any(
         finding.name == "trial-1/trace.jls" and finding.detail == "is missing"
-        for finding in check(folder).findings
+        for finding in checking.check(folder).findings
     )
 
 
-def test_derived_files_can_be_deleted_and_only_those_are_missed(run_virtual: Run) -> None:
-    folder = run_virtual().folder
+def test_derived_files_can_be_deleted_and_only_those_are_missed(folder: Path) -> None:
     (folder / "results.json").unlink()
-    bad = [finding.name for finding in check(folder).findings if not finding.ok]
+    bad = [finding.name for finding in checking.check(folder).findings if not finding.ok]
     assert bad == ["results.json"]
 
 
@@ -190,7 +204,7 @@ def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
             lambda: [
                 path
                 for path in tmp_path.glob("*/trial-1/completions.jsonl")
-                if path.stat().st_size >= 20_000
+                if path.stat().st_size >= 6_000
             ],
             process=process,
         )
