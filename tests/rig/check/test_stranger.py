@@ -24,6 +24,7 @@ from rig.cli.printed.checks import print_check
 from rig.cli.printed.terminal import Terminal, print_error
 from rig.errors import RigError
 from rig.session.session import open_bench
+from tests import checking
 from tests.commands import rig
 from tests.conftest import VIRTUAL_NULL
 
@@ -339,7 +340,7 @@ def test_without_noise_equal_trials_are_no_copies(tmp_path: Path) -> None:
     ]
     with open_bench(VIRTUAL_NULL, quiet) as bench:
         folder = bench.run(2, tmp_path).folder
-    assert check(folder).ok
+    assert checking.check(folder).ok
 
 
 def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(
@@ -353,7 +354,8 @@ def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(
     ]
     with open_bench(VIRTUAL_NULL, settings) as bench:
         folder = bench.run(2, tmp_path).folder
-    found = [finding for finding in check(folder).findings if finding.name == "trial-2/trace.jls"]
+    checked = checking.check(folder)
+    found = [finding for finding in checked.findings if finding.name == "trial-2/trace.jls"]
     assert any(finding.ok and "one measurement, not two" in finding.detail for finding in found)
     assert all(finding.ok for finding in found)
 
@@ -378,7 +380,7 @@ def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(
     settings += ["sut.virtual.sync_hold_us=1000"]
     with open_bench(VIRTUAL_NULL.with_name("virtual-tiny.toml"), settings) as bench:
         folder = bench.run(1, tmp_path).folder
-    checked = check(folder)
+    checked = checking.check(folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     assert any(
         "the plan is not made again: the audio of sample" in finding.detail

@@ -114,6 +114,7 @@ def test_the_page_shows_metrics_verdict_and_problems(session: Path, page: Page) 
     assert "PASS (simulated, random bytes)" in page.text
     assert "self-consistency-5-percent" in page.text
     assert "none in any trial" in page.text
+    assert "means of 1 ms" not in page.text
     assert "rig check SESSION" in page.text
     assert page.tags.count("svg") == 5
     assert "not stated in the bench file's [metadata] (key components_included)" in page.text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,12 @@ from rig.session import planning
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult as SessionResult
 from rig.session.session import open_bench
+from tests import checking
 from tests.conftest import ROOT, VIRTUAL_NULL
 
 Run = Callable[..., SessionResult]
+#: The check of a session that no test here changes: once for all claims on it.
+CHECK = cache(checking.check)
 BENCHES = sorted((ROOT / "benches").glob("*.toml"))
 #: Benches that run in virtual time, made short, and every mode of the one that has modes.
 QUICK = [
@@ -197,9 +201,11 @@ def value(path: Path, name: str) -> float:
 
 
 def checked(path: Path, claim: Path) -> Result:
-    return CliRunner().invoke(
-        command, ["check", str(path), "--claim", str(claim)], standalone_mode=False
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rig.cli.check.check_session", CHECK)
+        return CliRunner().invoke(
+            command, ["check", str(path), "--claim", str(claim)], standalone_mode=False
+        )
 
 
 def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(

@@ -25,10 +25,13 @@ from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
 from tests.checking import check
 from tests.conftest import ROOT
+from tests.length import length
 from tests.waiting import eventually
 
 BENCH = ROOT / "benches" / "virtual-asc.toml"
-SMALL = ("task.asc.samples=8", "bench.trials=2")
+#: A quarter of the samples: of power there is enough to see.
+SLOWER = ("monitor.virtual.sample_hz=50_000", "scenario.single_stream.idle_s=0.1")
+SMALL = ("task.asc.samples=8", "bench.trials=2", *SLOWER)
 
 
 class Cut(Exception):
@@ -65,10 +68,14 @@ def equal(folder: Path) -> None:
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
 
 
-@pytest.mark.parametrize("steps", [0, 1, 5, 11, 13, 20, 25])
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), Cut()], ids=["stopped", "failed"])
+@pytest.mark.parametrize(
+    ("error", "steps"),
+    [(KeyboardInterrupt(), steps) for steps in (0, 1, 5, 11, 13, 20, 25)]
+    + [(Cut(), 5), (Cut(), 20)]
+    + [pytest.param(Cut(), steps, marks=pytest.mark.repeats) for steps in (0, 1, 11, 13, 25)],
+)
 def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(
-    tmp_path: Path, steps: int, error: BaseException
+    tmp_path: Path, error: BaseException, steps: int
 ) -> None:
     folder = cut_off(tmp_path, steps, error)
     result = session.resume(folder)
@@ -121,7 +128,7 @@ def copied(folder: Path, after: int) -> Callable[[Event], None]:
     return subscriber
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=length(3, 2), deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=3))
 def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(
     steps: list[int],
@@ -130,7 +137,7 @@ def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(
         folder = Path(scratch) / "0"
         times = 0
         with (
-            session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1")) as bench,
+            session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1", *SLOWER)) as bench,
             pytest.raises(Cut),
         ):
             bench.run(root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])])
@@ -201,11 +208,13 @@ def test_a_killed_session_goes_on(tmp_path: Path, kept: str) -> None:
         "--trials",
         "2",
     ]
-    more = ["--set", "task.asc.samples=40", "--set", "scenario.single_stream.repeat=20"]
+    more = ["task.asc.samples=40", "scenario.single_stream.repeat=20", *SLOWER]
     if kept == "reduced":
-        more += ["--set", "bench.between_windows=reduced", "--set", "sut.virtual.load_s=0.1"]
+        more += ["bench.between_windows=reduced", "sut.virtual.load_s=0.1"]
     process = subprocess.Popen(
-        [*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, *(word for each in more for word in ("--set", each))],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         eventually(
