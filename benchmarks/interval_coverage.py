@@ -336,14 +336,11 @@ def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float
 
 def population(runs: int, name: str, seed: int = 0) -> list[Found]:
     """Return the coverage of each interval of a population's metrics."""
+    each = partial(one_draw, name=name)
+    drawn = each(seed)  # what it imports, processes that are forked then have
     with ProcessPoolExecutor() as pool:
-        drawn = [
-            row
-            for rows in pool.map(
-                partial(one_draw, name=name), range(seed, seed + runs), chunksize=8
-            )
-            for row in rows
-        ]
+        for rows in pool.map(each, range(seed + 1, seed + runs), chunksize=8):
+            drawn += rows
     values = defaultdict(list)
     for metric, value, *_ in drawn:
         values[metric].append(value)
@@ -388,11 +385,11 @@ def experiment(
     runs: int, name: str = "single-stream", worse: float = 1.0, seed: int = 0
 ) -> list[Found]:
     """Return the coverage of each interval in virtual runs."""
+    each = partial(one_run, name=name, worse=worse)
+    rows = each(seed)  # what it imports, processes that are forked then have
     with ProcessPoolExecutor() as pool:
-        each = partial(one_run, name=name, worse=worse)
-        return summed(
-            [row for rows in pool.map(each, range(seed, seed + runs), chunksize=4) for row in rows]
-        )
+        others = pool.map(each, range(seed + 1, seed + runs), chunksize=4)
+        return summed([*rows, *(row for each_rows in others for row in each_rows)])
 
 
 def main() -> int:

@@ -96,7 +96,7 @@ def with_student(freedom: int, others: NDArray[np.float64]) -> float:
 
 
 #: Equally likely values of a rectangle of standard deviation 1.
-EVEN = math.sqrt(3) * (np.arange(-10_000, 10_000) + 0.5) / 10_000
+EVEN = math.sqrt(3) * (np.arange(-1000, 1000) + 0.5) / 1000
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4])
@@ -115,7 +115,7 @@ def test_few_trials_beside_noise_have_the_factor_of_both(freedom: int, ratio: fl
     density = np.exp(-0.5 * places**2)
     # As many equally likely values: the middles of slices of the same probability.
     values = np.interp(
-        (np.arange(20_000) + 0.5) / 20_000,
+        (np.arange(4000) + 0.5) / 4000,
         (np.cumsum(density) - density / 2) / density.sum(),
         places,
     )
@@ -243,8 +243,9 @@ def test_a_budget_of_nothing_has_a_factor_all_the_same() -> None:
     assert coverage_factor([]) == coverage_factor([(0.0, "normal")]) == 2.0
 
 
-#: A population that two tests look at.
+#: A population that two tests look at, and how often populations are drawn.
 RECORDINGS = "12 recordings of 10"
+DRAWS = length(30, 20)
 
 
 def covered(found: Sequence[Found]) -> dict[str, float]:
@@ -253,7 +254,7 @@ def covered(found: Sequence[Found]) -> dict[str, float]:
 
 @cache
 def recordings() -> dict[str, float]:
-    return covered(population(30, RECORDINGS, seed=3))
+    return covered(population(DRAWS, RECORDINGS, seed=3))
 
 
 @pytest.mark.parametrize(
@@ -267,11 +268,13 @@ def recordings() -> dict[str, float]:
     ],
 )
 def test_the_intervals_of_populations_hold_the_truth_about_as_often_as_they_say(name: str) -> None:
-    inside = recordings() if name == RECORDINGS else covered(population(30, name, seed=3))
-    # Of 30 runs with 95 % each, fewer than 24 inside happen once in 4000 times; the benchmark draws
-    # a thousand.
+    inside = recordings() if name == RECORDINGS else covered(population(DRAWS, name, seed=3))
+    # With 95 % each, fewer than 24 of 30 inside happen once in 1700 times, fewer than 15 of 20 once
+    # in 3000; the benchmark draws a thousand.
     assert all(
-        share >= 24 / 30 for metric, share in inside.items() if not metric.endswith("binomial")
+        share >= length(24, 15) / DRAWS
+        for metric, share in inside.items()
+        if not metric.endswith("binomial")
     ), inside
 
 
@@ -299,7 +302,7 @@ def test_so_do_those_of_streams_and_searches(scenario: str, runs: int, least: in
 
 
 def test_an_instrument_worse_than_it_says_is_seen_by_the_same_experiment() -> None:
-    inside = covered(experiment(length(20, 12), worse=4.0))
+    inside = covered(experiment(length(20, 8), worse=4.0))
     assert inside["energy_total"] < 33 / 40 and inside["power_active"] < 33 / 40, inside
     assert inside["latency_total"] >= 16 / 20, inside
 
