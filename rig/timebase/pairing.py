@@ -320,10 +320,15 @@ def _vote(
     if not following:
         return first if stop - first == 1 else -1
     witnesses = [(rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following]
+    count = len(edges)
     votes = []
     for k in range(first, stop):
         edge_s = edges[k]
-        votes.append(sum(_any(edges, edge_s + after_s, limit_s) for after_s, limit_s in witnesses))
+        seen = 0
+        for after_s, limit_s in witnesses:
+            at = bisect_left(edges, edge_s + after_s - limit_s)
+            seen += at < count and edges[at] <= edge_s + after_s + limit_s
+        votes.append(seen)
     most = max(votes)
     if 2 * most < len(following):
         return -1
@@ -331,8 +336,3 @@ def _vote(
         (k for k in range(first, stop) if votes[k - first] == most),
         key=lambda k: abs(edges[k] - due_s),
     )
-
-
-def _any(times_s: Sequence[float], due_s: float, reach_s: float) -> bool:
-    first = bisect_left(times_s, due_s - reach_s)
-    return first < len(times_s) and times_s[first] <= due_s + reach_s

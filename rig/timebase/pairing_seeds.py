@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,23 +51,24 @@ def seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> l
     count = len(marks_s) - 2
     spread = np.linspace(0, count - 1, min(count, _SPREAD_SEEDS)).astype(np.int64)
     ends = np.arange(min(count, _END_SEEDS))
+    steps_s = np.diff(edges_s)
     ranked: list[tuple[float, int, Seed]] = []
     for mark in np.unique(np.concatenate([ends, count - 1 - ends, spread])).tolist():
-        ranked += _seeds_of(mark, marks_s, edges_s, reach_s, any_rate)
+        ranked += _seeds_of(mark, marks_s, edges_s, steps_s, reach_s, any_rate)
     ranked.sort(key=lambda entry: entry[:2])
     return [seed for _, _, seed in ranked]
 
 
 def _seeds_of(
-    mark: int, marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
+    mark: int, marks_s: Floats, edges_s: Floats, steps_s: Floats, reach_s: float, any_rate: bool
 ) -> list[tuple[float, int, Seed]]:
     one_s = float(marks_s[mark + 1] - marks_s[mark])
     two_s = float(marks_s[mark + 2] - marks_s[mark + 1])
     whole_s = one_s + two_s
     if min(one_s, two_s) <= 2 * reach_s:
         return []
-    first_s = np.diff(edges_s)[:-1]
-    second_s = np.diff(edges_s)[1:]
+    first_s = steps_s[:-1]
+    second_s = steps_s[1:]
     if any_rate:
         rates = (first_s + second_s) / whole_s
         error_s = 2 * reach_s * whole_s * np.maximum(rates, 1.0)
@@ -115,7 +117,7 @@ def _scores(
     away_s = np.abs(edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s)
     # Far away the rate is not known well enough to tell one edge from its neighbour.
     limit_s = 2 * reach_s + np.minimum(
-        rate_u * np.abs(around_s), float(np.median(np.diff(around_s))) / 4
+        rate_u * np.abs(around_s), median(np.diff(around_s).tolist()) / 4
     )
     share: Floats = np.mean(away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1)
     return share
