@@ -217,9 +217,16 @@ def lost_at_its_end(
     return folder / "trace.jls.partial"
 
 
-@pytest.mark.parametrize("last", [0, 1])
 @pytest.mark.parametrize(
-    ("samples", "bits"), [(81_921, 800), (81_920 + 127, 1_310_720 + 8), (1000, 1_310_720 + 1016)]
+    ("samples", "bits", "last"),
+    [
+        (81_921, 800, 0),
+        (81_921, 800, 1),
+        (81_920 + 127, 1_310_720 + 8, 0),
+        pytest.param(81_920 + 127, 1_310_720 + 8, 1, marks=pytest.mark.repeats),
+        pytest.param(1000, 1_310_720 + 1016, 0, marks=pytest.mark.repeats),
+        (1000, 1_310_720 + 1016, 1),
+    ],
 )
 def test_what_was_left_of_a_trace_is_recovered_to_its_last_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int, bits: int, last: int
