@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError
-from rig.firmware import project
+from rig.shipped import shipped
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph
@@ -160,7 +160,7 @@ class Steps:
 
 def library() -> Library:
     """Return the firmware's search as a library for this host."""
-    root = project.sources()
+    root = shipped("firmware")
     sources = root / "workloads" / "qubo"
     core = root / "core"
     search = [sources / name for name in SEARCH]

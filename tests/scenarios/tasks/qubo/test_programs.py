@@ -26,14 +26,22 @@ SETTINGS = QuboTask.Settings(nodes=(50, 250), densities=(0.05,), seeds=(0,))
 Start = Callable[..., tuple[QuboTask, CpuSut]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def start(compiler: str) -> Iterator[Start]:
-    """Start a program by name, with parameters; all are ended. Skips where D-Wave's samplers are
-    wanted and not there.
+    """Start a program by name, with parameters; one without serves several tests; all are ended.
+    Skips where D-Wave's samplers are wanted and not there.
     """
     with ExitStack() as stack:
+        running: dict[str, tuple[QuboTask, CpuSut]] = {}
 
         def opened(name: str, *parameters: dict[str, Any]) -> tuple[QuboTask, CpuSut]:
+            if parameters:
+                return new(name, *parameters)
+            if name not in running:
+                running[name] = new(name)
+            return running[name]
+
+        def new(name: str, *parameters: dict[str, Any]) -> tuple[QuboTask, CpuSut]:
             if name == "one_flip":
                 pytest.importorskip("torch", reason="the extra gpu is not installed")
             elif name != "reference":
