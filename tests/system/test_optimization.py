@@ -73,7 +73,7 @@ seeds = [0]
 """
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def compiler() -> None:
     """The search is compiled for this host on first use."""
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
@@ -88,6 +88,12 @@ def run(
     path.write_text(text)
     with open_bench(path, overrides) as bench:
         return bench.run(trials, folder / "sessions", subscribers)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
+    """Run a trial of the bench as it is; nobody changes its session."""
+    return run(tmp_path_factory.mktemp("plain"), VIRTUAL)
 
 
 def searches(result: SessionResult, number: int = 1) -> list[dict[str, Any]]:
@@ -171,11 +177,18 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
 SLOW = ("sut.virtual.sync_hold_us=200", "sut.virtual.sync_period_us=4003")
 
 
-def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(tmp_path: Path) -> None:
-    result = run(tmp_path, VIRTUAL, *SLOW, trials=2)
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
+    """Run two trials with long pulses; nobody changes their session."""
+    return run(tmp_path_factory.mktemp("slow"), VIRTUAL, *SLOW, trials=2)
+
+
+def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
+    slow: SessionResult,
+) -> None:
     early = [
         one
-        for line in searches(result)
+        for line in searches(slow)
         for one in line["crossings"]
         if one["window"] and not one["resolved"]
     ]
@@ -186,25 +199,25 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(tmp_path
         for gap in ("10pct", "5pct")
         for cell in ("50n_25pct",)
     ]
-    assert set(names) <= set(result.metrics) and not set(names) & set(result.content["absent"])
-    interval = result.content["metrics"]["energy_to_10pct_50n_25pct"]["same_samples"]
+    assert set(names) <= set(slow.metrics) and not set(names) & set(slow.content["absent"])
+    interval = slow.content["metrics"]["energy_to_10pct_50n_25pct"]["same_samples"]
     assert "known by their bounds" in interval["method"] and interval["low"] is not None
-    assert "too early for the monitor" in (result.folder / "trial-1" / "results.txt").read_text()
-    assert check(result.folder).ok
-    write_report(result.folder)
+    assert "too early for the monitor" in (slow.folder / "trial-1" / "results.txt").read_text()
+    assert check(slow.folder).ok
+    write_report(slow.folder)
 
 
 def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_are(
-    tmp_path: Path,
+    plain: SessionResult, slow: SessionResult
 ) -> None:
     short, long = (
         {
             (line["indices"][0], one["threshold"]): one["window"]["latency_s"]
-            for line in searches(run(tmp_path / name, VIRTUAL, *pulses))
+            for line in searches(result)
             for one in line["crossings"]
             if one["window"]
         }
-        for name, pulses in (("short", ()), ("long", SLOW))
+        for result in (plain, slow)
     )
     assert short.keys() == long.keys()
     assert all(long[key] == pytest.approx(short[key], abs=3e-6, rel=1e-4) for key in short)
@@ -262,14 +275,13 @@ def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Pa
 
 
 def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number_is_found_again(
-    tmp_path: Path,
+    plain: SessionResult,
 ) -> None:
-    result = run(tmp_path, VIRTUAL, trials=2)
     outputs = {
         done.number: done.completion.output
-        for done in completion_lines.read(result.folder / "trial-1")
+        for done in completion_lines.read(plain.folder / "trial-1")
     }
-    for line in searches(result):
+    for line in searches(plain):
         (index,), costs = line["indices"], line["costs"]
         nodes = (50, 100)[index // 2]
         seed = index % 2
@@ -277,19 +289,19 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
         assert costs["cost"] == costs["claimed"] == own_cost(nodes, seed, outputs[line["step"]])
     gaps = [
         (c["cost"] - c["official"]) / -c["official"]
-        for c in (line["costs"] for line in searches(result) if not line["crossings"])
+        for c in (line["costs"] for line in searches(plain) if not line["crossings"])
     ]
-    assert result.metrics["gap_3ms"].value + result.metrics["gap_100ms"].value == pytest.approx(
+    assert plain.metrics["gap_3ms"].value + plain.metrics["gap_100ms"].value == pytest.approx(
         sum(gaps) / 4
     )
-    assert result.content["coverage"] | {"cells": 0} == {
+    assert plain.content["coverage"] | {"cells": 0} == {
         "done": 12,
         "failed": 0,
         "missing": 0,
         "cells": 0,
     }
-    assert check(result.folder).ok
-    assert "gap_3ms" in write_report(result.folder).read_text()
+    assert check(plain.folder).ok
+    assert "gap_3ms" in write_report(plain.folder).read_text()
 
 
 def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(
@@ -401,14 +413,13 @@ def test_five_trials_of_the_same_searches_say_so_and_are_compared(tmp_path: Path
 
 
 def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(
-    tmp_path: Path,
+    plain: SessionResult, tmp_path: Path
 ) -> None:
-    honest = run(tmp_path, VIRTUAL)
     lying = run(tmp_path, VIRTUAL, "sut.virtual.solve.wrong_cost=3")
     assert {problem["code"] for problem in lying.content["problems"]} == {"cost"}
     assert len(lying.content["problems"]) == 12
     assert all(line["costs"]["claimed"] == line["costs"]["cost"] - 3 for line in searches(lying))
-    assert lying.metrics["gap_100ms"].value == honest.metrics["gap_100ms"].value
+    assert lying.metrics["gap_100ms"].value == plain.metrics["gap_100ms"].value
     assert check(lying.folder).ok
 
 
@@ -476,7 +487,7 @@ def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(
 
 
 def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_filled(
-    tmp_path: Path,
+    plain: SessionResult, tmp_path: Path
 ) -> None:
     begun = []
 
@@ -491,13 +502,12 @@ def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_fill
     (folder,) = (tmp_path / "sessions").iterdir()
     told = CliRunner().invoke(coverage, [str(folder)], standalone_mode=False)
     assert told.return_value == 1 and "4 cells done, 0 failed, 8 missing" in told.output
-    whole = run(tmp_path, VIRTUAL)
-    told = CliRunner().invoke(coverage, [str(folder), str(whole.folder)], standalone_mode=False)
+    told = CliRunner().invoke(coverage, [str(folder), str(plain.folder)], standalone_mode=False)
     assert told.return_value == 0 and "12 cells done, 0 failed, 0 missing" in told.output
     # Or it goes on itself.
     resumed = resume(folder)
     assert resumed.content["coverage"]["done"] == 12 and not resumed.content["problems"]
-    assert resumed.metrics["gap_3ms"].value == whole.metrics["gap_3ms"].value
+    assert resumed.metrics["gap_3ms"].value == plain.metrics["gap_3ms"].value
     assert check(folder).ok
 
 
