@@ -83,6 +83,13 @@ class Running:
         self._forked = context.Process(target=_run, args=told)
         self._forked.start()
 
+    @property
+    def pid(self) -> int:
+        """Return the number of its process."""
+        pid = self._forked.pid if self._program is None else self._program.pid
+        assert pid is not None
+        return pid
+
     def poll(self) -> int | None:
         """Return its exit code, or nothing as long as it runs."""
         return self._forked.exitcode if self._program is None else self._program.poll()
@@ -93,9 +100,7 @@ class Running:
 
     def signal(self, number: int) -> None:
         """Send it a signal."""
-        pid = self._forked.pid if self._program is None else self._program.pid
-        assert pid is not None
-        os.kill(pid, number)
+        os.kill(self.pid, number)
 
     def ended(self, limit_s: float = _LIMIT_S) -> subprocess.CompletedProcess[str]:
         """Wait for its end; return its exit code and what it printed."""

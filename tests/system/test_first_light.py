@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from rig.model.steps import Load, Step
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store import completion_lines
 from tests.checking import check
-from tests.commands import pytest_at
+from tests.commands import pytest_at, started
 from tests.conftest import ROOT
 from tests.waiting import eventually
 
@@ -166,18 +165,9 @@ def kill_during(bench: Bench) -> None:
 
 
 def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "rig",
-        "run",
-        str(POSIX_NULL),
-        "--sessions",
-        str(tmp_path),
-        "--set",
-        "task.null.samples=500",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = started(
+        *("run", POSIX_NULL, "--sessions", tmp_path, "--set", "task.null.samples=500"), cwd=ROOT
+    )
     lines = eventually(
         lambda: [
             path
@@ -190,8 +180,8 @@ def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> 
         ["pgrep", "-P", str(process.pid), "-x", "null"], capture_output=True, text=True, check=True
     ).stdout.split()
     assert len(children) == 1
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.signal(signal.SIGKILL)
+    process.ended()
     # The firmware's process does not outlive the rig's.
     eventually(lambda: not Path(f"/proc/{children[0]}").exists())
     checked = check(lines[0].parent.parent)
@@ -218,7 +208,7 @@ def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path
         "--rig-bench",
         str(POSIX_ASC),
         "--rig-set",
-        "task.asc.samples=12",
+        "task.asc.samples=4",
         "--rig-set",
         "scenario.single_stream.idle_s=0.1",
     ]

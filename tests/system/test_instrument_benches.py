@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.checking import check
-from tests.commands import rig
+from tests.commands import Running, started
 from tests.conftest import ROOT
 from tests.length import length
 
@@ -50,20 +48,26 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run]]:
+def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """Run each bench file, all at once."""
+    roots = {name: tmp_path_factory.mktemp(name) for name in BENCHES}
+    running = {
+        name: started(
+            *("run", f"benches/{name}.toml", "--sessions", roots[name]),
+            *("--set", f"task.asc.samples={samples}"),
+            cwd=ROOT,
+        )
+        for name, samples in BENCHES.items()
+    }
+    return {name: ended(running[name], roots[name]) for name in BENCHES}
 
-    def run(name: str) -> Run:
-        root = tmp_path_factory.mktemp(name)
-        samples = f"task.asc.samples={BENCHES[name]}"
-        bench = f"benches/{name}.toml"
-        done = rig("run", bench, "--sessions", root, "--set", samples, cwd=ROOT)
-        sessions = list(root.iterdir())
-        assert len(sessions) == 1, done.stderr
-        return Run(done, sessions[0])
 
-    with ThreadPoolExecutor(len(BENCHES)) as beside:
-        yield dict(zip(BENCHES, beside.map(run, BENCHES), strict=True))
+def ended(running: Running, root: Path) -> Run:
+    """Wait for a command; return what came of it."""
+    done = running.ended()
+    sessions = list(root.iterdir())
+    assert len(sessions) == 1, done.stderr
+    return Run(done, sessions[0])
 
 
 @pytest.mark.parametrize("name", BENCHES)

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import signal
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,10 +22,11 @@ from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench, resume
 from sut_backends.lines.paced_pty import PacedLine
 from tests.checking import check
-from tests.commands import rig
+from tests.commands import rig, started
 from tests.conftest import ROOT
 from tests.scenarios.mlperf_tiny.test_scenario import AUC, ENERGY, THROUGHPUT, TOP_1
 from tests.sut_backends.uart.public_device import Build, PublicDevice
+from tests.waiting import eventually
 
 BENCHES = ROOT / "benches"
 #: An energy, a power or a trace: nothing of a session without a monitor has any.
@@ -279,28 +277,21 @@ def test_probe_says_that_there_is_none_and_asks_for_no_sync_wire() -> None:
 def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
     firmware: Path, tmp_path: Path
 ) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "rig",
-        "run",
-        str(BENCHES / "posix-no-monitor.toml"),
-        "--trials",
-        "1",
-        "--sessions",
-        str(tmp_path),
-    ]
-    running = subprocess.Popen(
-        [*command, "--set", f"sut.posix.program={firmware / 'asc'}"],
-        stdout=subprocess.PIPE,
+    running = started(
+        *("run", BENCHES / "posix-no-monitor.toml", "--trials", "1", "--sessions", tmp_path),
+        *("--set", f"sut.posix.program={firmware / 'asc'}"),
         cwd=ROOT,
     )
-    completions = None
-    while completions is None or len(completions.read_text().splitlines()) < 8:
-        assert running.poll() is None
-        completions = next(tmp_path.glob("*/trial-1/completions.jsonl"), None)
-    os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
+    eventually(
+        lambda: [
+            path
+            for path in tmp_path.glob("*/trial-1/completions.jsonl")
+            if len(path.read_text().splitlines()) >= 8
+        ],
+        process=running,
+    )
+    running.signal(signal.SIGKILL)
+    running.ended()
     (folder,) = tmp_path.iterdir()
     assert [
         f.detail for f in check(folder).findings if "cut off" in f.detail and "marks" in f.detail
