@@ -24,6 +24,7 @@ from rig.store import completion_lines
 from tests.checking import check
 from tests.commands import pytest_at, started
 from tests.conftest import ROOT
+from tests.length import length
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.posix
@@ -47,8 +48,9 @@ def outputs(result: SessionResult) -> dict[tuple[int, ...], bytes]:
 def test_the_firmware_answers_bit_for_bit_as_the_integer_model(
     firmware: Path, tmp_path: Path
 ) -> None:
+    samples = length(24, 8)
     with open_bench(
-        POSIX_ASC, ["task.asc.samples=24", "scenario.single_stream.idle_s=0.1"]
+        POSIX_ASC, [f"task.asc.samples={samples}", "scenario.single_stream.idle_s=0.1"]
     ) as bench:
         result = bench.run(1, tmp_path)
         assert bench.context.reference is not None
@@ -78,12 +80,17 @@ def test_power_and_energy_are_those_of_the_phases(firmware: Path, tmp_path: Path
     )
 
 
+@pytest.fixture(scope="module")
+def clean(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
+    """Return a session of which nothing was lost."""
+    return run(POSIX_NULL, tmp_path_factory.mktemp("clean"), SMALL)
+
+
 @pytest.mark.paced  # where nothing is lost, nothing is retransmitted: no answer may be late
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
 def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(
-    firmware: Path, tmp_path: Path, fault: str
+    clean: SessionResult, tmp_path: Path, fault: str
 ) -> None:
-    clean = run(POSIX_NULL, tmp_path, SMALL)
     faulty = run(
         POSIX_NULL, tmp_path, [*SMALL, f"sut.posix.faults.{fault}=0.001", "sut.posix.faults.seed=7"]
     )
@@ -112,7 +119,7 @@ def test_the_text_layer_drives_the_same_firmware(firmware: Path, tmp_path: Path)
     result = run(
         POSIX_ASC,
         tmp_path,
-        ["task.asc.samples=4", 'sut.posix.layer="text"', "scenario.single_stream.repeat=50"],
+        ["task.asc.samples=2", 'sut.posix.layer="text"', "scenario.single_stream.repeat=20"],
     )
     assert result.content["problems"] == []
     assert result.metrics["latency_infer"].value > 0

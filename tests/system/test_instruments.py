@@ -110,10 +110,10 @@ def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_cloc
     overrides = [
         "monitor.rapl.root=simulator",
         f"sut.posix.program={firmware / 'asc'}",
-        "scenario.single_stream.repeat=400",
+        "scenario.single_stream.repeat=600",
     ]
     overrides += [
-        "task.asc.samples=2",
+        "task.asc.samples=1",
         "scenario.single_stream.idle_s=0.5",
         "scenario.single_stream.warmup=0",
     ]

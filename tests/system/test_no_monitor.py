@@ -76,7 +76,7 @@ def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_cloc
         "posix-no-monitor.toml",
         tmp_path,
         f"sut.posix.program={firmware / 'asc'}",
-        "task.asc.samples=10",
+        "task.asc.samples=4",
     )
     assert_sound(result, simulated=True)
     latency = result.content["metrics"]["latency_total"]
@@ -153,7 +153,7 @@ def test_every_scenario_does_without_a_monitor(
 
 
 def test_this_computer_is_no_simulation_and_needs_no_energy_counters(tmp_path: Path) -> None:
-    few = ["task.asc.samples=10", "monitor.none.clock_ppm=100.0"]
+    few = ["task.asc.samples=4", "monitor.none.clock_ppm=100.0"]
     assert_sound(run("cpu-asc-virtual.toml", tmp_path, *few), simulated=False)
 
 
@@ -163,7 +163,7 @@ def device() -> Iterator[PublicDevice]:
     simulated.
     """
     # At 9600 baud: it waits for each byte that it says, and its messages lie in its windows.
-    with PublicDevice(Build(infer_s=0.02, byte_s=10 / 9600)) as device:
+    with PublicDevice(Build(infer_s=0.05, byte_s=10 / 9600)) as device:
         yield device
 
 
@@ -181,8 +181,8 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     assert_sound(result, simulated=False)
     first, throughput = result.content["trials"][0]["lines"]
     assert first.startswith("neurorig, generated data: 5 windows of 10.")
-    # An inference takes 20 ms and what the host's sleep adds.
-    assert 45 < float(THROUGHPUT.match(throughput)[1]) <= 50.0  # type: ignore[index]
+    # An inference takes 50 ms and what the host's sleep adds.
+    assert 18 < float(THROUGHPUT.match(throughput)[1]) <= 20.0  # type: ignore[index]
     assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [
         first,
         throughput,

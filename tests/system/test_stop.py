@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 
 BENCHES = ROOT / "benches"
 #: What the wait is in when the request comes, and how long it may take after it.
-INTO_IT_S = 0.25
+INTO_IT_S = 0.1
 LIMIT_S = 1.0
 
 

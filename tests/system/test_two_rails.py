@@ -33,7 +33,7 @@ simulator = { base_w = 5.0, share = 0.25 }
 [scenario.single_stream]
 idle_s = 1.0
 warmup = 0
-repeat = 60
+repeat = 30
 
 [task.asc]
 samples = 1
