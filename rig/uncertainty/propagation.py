@@ -145,7 +145,7 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         windows = tuple(map(move, sample.windows))
         hop = sample.hop
         if hop is None and not sample.crossings:  # of most samples: other fields are as they were
-            return replace(sample, windows=windows)
+            return _with_windows(sample, windows)
         if hop is not None:
             hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
         crossings = tuple(
@@ -162,3 +162,24 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         streams = (replace(stream, whole=move(stream.whole)) for stream in measured.streams)
         measured = replace(measured, streams=tuple(streams))
     return measured
+
+
+def _with_windows(sample: Sample, windows: tuple[Window, ...]) -> Sample:
+    """Return a sample with other windows; as dataclasses.replace, in half its time."""
+    return Sample(
+        sample.step,
+        sample.indices,
+        sample.repeat,
+        windows,
+        sample.label,
+        sample.answer,
+        sample.correct,
+        sample.scores,
+        sample.case,
+        sample.timed,
+        sample.each,
+        sample.hop,
+        sample.solve,
+        sample.costs,
+        sample.crossings,
+    )
