@@ -241,10 +241,10 @@ class RunRecord:
     def _step_done(self, event: StepDone) -> None:
         picture = self._picture
         retransmissions = picture.retransmissions + event.done.completion.retransmissions
-        self._set(retransmissions=retransmissions)
-        if not kinds.of(event.done.step).measured:
-            return
-        if getattr(event.done.step, "warmup", False):
+        measured = kinds.of(event.done.step).measured
+        if not measured or getattr(event.done.step, "warmup", False):
+            if retransmissions != picture.retransmissions:
+                self._set(retransmissions=retransmissions)
             return
         scores = event.done.each or ((event.done.score,) if event.done.score else ())
         right = picture.right
@@ -255,7 +255,7 @@ class RunRecord:
         if self._tick_hz and len(marks) > 1 and event.done.step.kind == "query":
             runs = getattr(event.done.step, "repeat", 1) * len(event.done.step.samples_named)
             latency = latency.with_value((marks[-1].tick - marks[0].tick) / self._tick_hz / runs)
-        self._set(right=right, latency=latency)
+        self._set(retransmissions=retransmissions, right=right, latency=latency)
 
     def _trial_finished(self, event: TrialFinished) -> None:
         trial = event.trial
