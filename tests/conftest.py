@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from rig.api import demonstration
 from rig.session.session import SessionResult, open_bench
 from rig.trace.level_cache import FOLDER_VARIABLE
 from tests.length import is_short
 from tests.order import long_ones_first
+from tests.recorded import recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
@@ -100,6 +102,13 @@ def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
             return bench.run(trials, tmp_path)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def drifting_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demonstration: five trials, of which the fourth drifts; not to be changed."""
+    [folder] = recorded(tmp_path_factory, "demonstration", demonstration.make).iterdir()
+    return folder
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rig.session.session import open_bench
-from tests.conftest import ROOT, VIRTUAL_NULL
+from tests.conftest import VIRTUAL_NULL
+from tests.recorded import recorded
 
 # Before Qt is imported: a test that wants a display sets its own.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -64,15 +65,11 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 @pytest.fixture(scope="session")
 def virtual_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished session of five trials on the virtual bench; not to be changed."""
-    root = tmp_path_factory.mktemp("sessions")
-    overrides = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
-    with open_bench(VIRTUAL_NULL, overrides) as bench:
-        return bench.run(5, root).folder
 
+    def record(root: Path) -> None:
+        overrides = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+        with open_bench(VIRTUAL_NULL, overrides) as bench:
+            bench.run(5, root)
 
-@pytest.fixture(scope="session")
-def drifting_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished session of five trials, of which the fourth drifts; not to be changed."""
-    root = tmp_path_factory.mktemp("drifting")
-    with open_bench(ROOT / "benches" / "virtual-drift.toml", []) as bench:
-        return bench.run(5, root).folder
+    [folder] = recorded(tmp_path_factory, "virtual", record).iterdir()
+    return folder

@@ -115,10 +115,14 @@ def in_midst(picture: Picture, trial: int) -> bool:
 
 
 def test_from_a_new_bench_to_two_compared_sessions(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow,
+    qtbot: QtBot,
+    tmp_path: Path,
+    drifting_session: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demonstration, "default_root", lambda: tmp_path / "demonstration")
+    monkeypatch.setattr(demonstration, "default_root", lambda: drifting_session.parent)
     window.resize(1400, 900)
     hands = Hands(window, qtbot)
     # Keys go to the active window; without a window manager none makes it so.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a hundred thousand events (40 000 in `make test`): bounded memory, and a window that goes
-on drawing. Frames are counted, not seconds: how fast this computer is says nothing.
+"""A run of a hundred thousand events (40 000 in `make test`): bounded memory, and a window that
+goes on drawing. Frames are counted, not seconds: how fast this computer is says nothing.
 """
 
 from __future__ import annotations

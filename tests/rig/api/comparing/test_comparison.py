@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from rig.api.comparing.provenance_changes import flat
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.cli.main import rig as command
 from rig.results.document import IntervalResult, MetricResult
-from rig.session.session import SessionResult
+from rig.session.session import open_bench
 from rig.uncertainty.budget import Part
-
-Run = Callable[..., SessionResult]
+from tests.conftest import VIRTUAL_NULL
+from tests.recorded import recorded
 
 
 def interval(value: float, u: float | None, k: float = 2.0) -> IntervalResult:
@@ -148,10 +148,22 @@ def test_a_tree_is_flat_by_path() -> None:
     }
 
 
+@pytest.fixture(scope="session")
+def recorded_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def record(root: Path) -> None:
+        few = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+        for name, more in (("once", []), ("twice", ["sut.virtual.infer.power_w=0.09"])):
+            with open_bench(VIRTUAL_NULL, [*few, *more]) as bench:
+                bench.run(5, root).folder.rename(root / name)
+
+    return recorded(tmp_path_factory, "compared", record)
+
+
 @pytest.fixture
-def two(run_virtual: Run) -> tuple[Path, Path]:
-    more = "sut.virtual.infer.power_w=0.09"
-    return run_virtual(trials=5).folder, run_virtual(more, trials=5).folder
+def two(recorded_two: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Two sessions, the second of twice the power."""
+    root = shutil.copytree(recorded_two, tmp_path / "sessions")
+    return root / "once", root / "twice"
 
 
 def named(pairs: tuple[MetricPair, ...], name: str) -> MetricPair:

@@ -23,9 +23,8 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Results:
         return rig.open_session(bench.run(5, tmp_path_factory.mktemp("calm")).folder).results
 
 
-def test_the_shipped_bench_drifts_in_its_fourth_trial(tmp_path: Path) -> None:
-    with open_bench(ROOT / "benches" / "virtual-drift.toml", []) as bench:
-        results = rig.open_session(bench.run(5, tmp_path).folder).results
+def test_the_shipped_bench_drifts_in_its_fourth_trial(drifting_session: Path) -> None:
+    results = rig.open_session(drifting_session).results
     found = drifts(results)
     one = found.pointed
     assert one is not None
