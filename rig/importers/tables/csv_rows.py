@@ -139,12 +139,15 @@ class Piece:
         if any(kinds.get(column.at) for column in as_texts):
             raise ValueError  # one column in two roles
         kinds |= {column.at: str for column in as_texts}
+        no_number = {column.at: _NAN for column in as_numbers}
+        if len(self.form.names) > 1:  # an empty cell is a lost sample, an empty line is none
+            no_number |= {column.at: [*_NAN, ""] for column in numeric if column != time}
         table = _table(
             text,
             self.form.delimiter,
             usecols=sorted(kinds),
             dtype=kinds,
-            na_values={column.at: _NAN for column in as_numbers},
+            na_values=no_number,
             skip_blank_lines=False,
         )
         if len(table) != len(self.lines):

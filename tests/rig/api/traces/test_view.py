@@ -50,8 +50,9 @@ def path(tmp_path_factory: pytest.TempPathFactory, samples: tuple[np.ndarray, np
     return folder / "trace.jls"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own for what is computed of the trace; the other tests share one."""
     monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
     return tmp_path / "levels"
 

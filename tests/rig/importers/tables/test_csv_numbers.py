@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rig.errors import DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from rig.importers.tables import csv_rows
 from rig.importers.tables.numeral import is_number
 
 HEAD = ("time_s", "I (A)", "U (V)")
@@ -162,6 +163,23 @@ def test_what_instruments_write_for_no_reading_is_a_gap(
     assert found.trace.energy_j(10.0, 20.0) == pytest.approx(
         30.0 * {"A": 1, "mA": 1e-3, "uA": 1e-6}[unit]
     )
+
+
+def test_an_empty_cell_is_a_lost_sample_and_costs_the_others_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(csv_rows.Piece, "_slow")
+    rows = even(20, "1.5", "3.3")
+    rows[5] = ("5", "", "3.3")
+    found = opened(tmp_path, rows, ",")
+    assert found.trace.length == 20
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(5, 6)]
+
+
+def test_an_empty_line_is_no_sample(tmp_path: Path) -> None:
+    rows = [("1.5",)] * 5 + [("",)] + [("1.5",)] * 5
+    found = opened(tmp_path, rows, ";", ("I (A)",), time="none", rate_hz=10.0, supply_v=3.0)
+    assert found.trace.length == 10 and not found.trace.gaps
 
 
 def test_no_reading_of_sync_s_voltage_is_no_edge(tmp_path: Path) -> None:
