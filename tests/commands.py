@@ -43,7 +43,12 @@ def started(*words: str | Path, cwd: Path) -> Running:
 
 def program(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a program as `python -W error -c` does."""
-    return Running(_program, ["-W", "error", "-c", text], cwd).ended()
+    return started_program(text, cwd).ended()
+
+
+def started_program(text: str, cwd: Path) -> Running:
+    """Start a program as `python -W error -c` does."""
+    return Running(_program, ["-W", "error", "-c", text], cwd)
 
 
 def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -95,6 +100,10 @@ class Running:
         return self._forked.exitcode if self._program is None else self._program.poll()
 
     def said(self) -> str:
+        """Return what it has printed so far."""
+        return self._outputs[0].read_text(encoding="utf-8")
+
+    def printed(self) -> str:
         """Return what it has printed so far."""
         return self._outputs[0].read_text(encoding="utf-8")
 

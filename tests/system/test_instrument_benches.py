@@ -89,7 +89,9 @@ def test_a_bench_of_an_instrument_runs_its_five_trials_to_a_true_verdict(
     assert check(run.folder).ok
 
 
-@pytest.mark.parametrize("metric", ["energy_preprocess", "energy_infer"])
+@pytest.mark.parametrize(
+    "metric", ["energy_preprocess", "energy_infer", "power_idle", "power_dynamic"]
+)
 @pytest.mark.parametrize("pair", list(combinations(BENCHES, 2)), ids=" and ".join)
 def test_two_instruments_find_the_same_energy_within_what_they_state(
     runs: dict[str, Run], pair: tuple[str, str], metric: str
