@@ -25,7 +25,7 @@ from tests.length import length
 pytestmark = [pytest.mark.posix, pytest.mark.paced]
 #: Each with the samples of a trial.
 BENCHES = {
-    "posix-asc-joulescope": length(40, 8),
+    "posix-asc-joulescope": length(40, 4),
     "posix-asc-lpm01a": length(10, 4),
     "posix-asc-n6705": length(10, 4),
 }
