@@ -118,6 +118,13 @@ def after(
 ALIKE = ["sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0"]
 
 
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record three trials that are all alike, once: tests play them and change nothing."""
+    with open_bench(VIRTUAL_NULL, [*SMALL, *ALIKE]) as bench:
+        return bench.run(3, tmp_path_factory.mktemp("alike")).folder
+
+
 def cut_off(root: Path, original: Path, ends: Callable[[Event], None]) -> Path:
     root.mkdir()
     words = [
@@ -148,21 +155,18 @@ def traces(folder: Path) -> list[bytes]:
     ids=["behind trial 1", "behind trial 2", "as trial 2 begins", "in trial 2", "in trial 1"],
 )
 def test_a_resumed_session_plays_each_trial_its_own_recording(
-    run_virtual: Callable[..., SessionResult], tmp_path: Path, ends: Callable[[Event], None]
+    alike: Path, tmp_path: Path, ends: Callable[[Event], None]
 ) -> None:
-    original = run_virtual(*ALIKE, trials=3).folder
-    result = resume(cut_off(tmp_path / "again", original, ends))
-    assert traces(result.folder) == traces(original)
+    result = resume(cut_off(tmp_path / "again", alike, ends))
+    assert traces(result.folder) == traces(alike)
     assert result.content["problems"] == [] and result.content["samples"]["per_trial"] == [6, 6, 6]
     assert check(result.folder).ok
 
 
 def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
-    run_virtual: Callable[..., SessionResult], tmp_path: Path
+    alike: Path, tmp_path: Path
 ) -> None:
-    folder = cut_off(
-        tmp_path / "again", run_virtual(*ALIKE, trials=3).folder, after(StepDone, 2, 6)
-    )
+    folder = cut_off(tmp_path / "again", alike, after(StepDone, 2, 6))
     heard = (folder / "trial-2" / "completions.jsonl").read_bytes()
     with pytest.raises(Cut):
         resume(folder, [after(StepDone, 2, 6)])
@@ -175,18 +179,17 @@ def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
 
 
 def test_a_second_session_on_an_open_bench_plays_the_recordings_from_the_first_on(
-    run_virtual: Callable[..., SessionResult], tmp_path: Path
+    alike: Path, tmp_path: Path
 ) -> None:
-    original = run_virtual(*ALIKE, trials=3).folder
     words = [
         *SMALL,
         *ALIKE,
-        f"monitor.playback.path={original}/trial-{{n}}",
+        f"monitor.playback.path={alike}/trial-{{n}}",
         "monitor.playback.start_s=0.01",
     ]
     with open_bench(VIRTUAL_NULL, words) as bench:
         for name in ("one", "two"):
-            assert traces(bench.run(3, tmp_path / name).folder) == traces(original)
+            assert traces(bench.run(3, tmp_path / name).folder) == traces(alike)
 
 
 def test_a_converted_recording_is_played_as_often_as_its_trial_begins(

@@ -35,6 +35,7 @@ from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
 from tests.drivers.st_lpm01a.test_driver import BINARY, QUIET, board, draw, recorded
+from tests.length import length
 from tests.waiting import eventually
 
 HZ = 5000
@@ -139,7 +140,7 @@ LENGTHS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=length(400, 80), deadline=None)
 @given(KINDS, PLACES, LENGTHS)
 @example(AsciiParser, 0.95, 9 * 20)
 @example(BinaryParser, 0.95, 20)
@@ -151,7 +152,7 @@ def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(
     require_nothing_moved(kind, found(kind, [stream[:at], stream[at + length :]]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=length(300, 60), deadline=None)
 @given(KINDS, st.lists(st.tuples(PLACES, LENGTHS), min_size=2, max_size=4))
 @example(AsciiParser, [(0.4, 3), (0.5, 9 * 7)])
 @example(AsciiParser, [(0.0, 5), (0.25, 9)])
@@ -165,7 +166,7 @@ def test_bytes_lost_here_and_there_move_nothing(
     require_nothing_moved(kind, found(kind, [bytes(stream)]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=length(300, 60), deadline=None)
 @given(
     KINDS,
     PLACES,
@@ -177,7 +178,7 @@ def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> 
     require_nothing_moved(kind, found(kind, [stream[:at], noise, stream[at:]]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=length(200, 50), deadline=None)
 @given(KINDS, PLACES, LENGTHS)
 def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, length: int) -> None:
     stream = STREAMS[kind]
@@ -185,7 +186,7 @@ def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, length
     require_nothing_moved(kind, found(kind, [stream[: at + length], stream[at:]]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=length(300, 60), deadline=None)
 @given(KINDS, PLACES, st.lists(st.integers(0, 7), min_size=1, max_size=300))
 def test_flipped_bits_change_at_most_their_own_samples(
     kind: Kind, place: float, bits: list[int]
