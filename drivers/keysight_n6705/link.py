@@ -340,7 +340,7 @@ def _block(session: Session) -> bytes:
     digits = int(session.read_bytes(1))
     size_b = int(session.read_bytes(digits))
     # The end of the line is read with it: a line end may be among the numbers.
-    answer: bytes = session.read_bytes(size_b + 1)
+    answer: bytes = session.read_numbers(size_b + 1)
     return answer[:size_b]
 
 

@@ -16,6 +16,8 @@ from rig.errors import (
 )
 from rig.interfaces.contact import Heard, unheard
 
+_LINE_END = "\n"
+
 
 class Silence(DeviceLost):
     """No answer in time: the instrument is gone, or slow, or has refused a query, which then has no
@@ -34,7 +36,7 @@ class Session:
 
     def write(self, message: str) -> None:
         """Send a message and the end of its line."""
-        self._heard("tx", f"{message}\n".encode())
+        self._heard("tx", f"{message}{_LINE_END}".encode())
         self._session.write(message)
 
     def query(self, message: str) -> str:
@@ -49,6 +51,16 @@ class Session:
     def read_bytes(self, count: int) -> bytes:
         """Return so many bytes, whatever they are."""
         return self._read(self._session.read_bytes(count))
+
+    def read_numbers(self, count: int) -> bytes:
+        """Return so many bytes, in which a line end is none: the library would give them in pieces
+        that end there.
+        """
+        self._session.read_termination = None
+        try:
+            return self.read_bytes(count)
+        finally:
+            self._session.read_termination = _LINE_END
 
     def close(self) -> None:
         """Let go of it."""
@@ -74,7 +86,9 @@ def open_session(
             "answers",
         )
     try:
-        session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
+        session = manager.open_resource(
+            resource, read_termination=_LINE_END, write_termination=_LINE_END
+        )
         session.timeout = timeout_s * 1e3
         return Session(session, heard)
     except Exception as error:  # pyvisa-py raises bare Exceptions here
