@@ -82,9 +82,7 @@ def follow_real_time(
 
 
 @WAYS
-@pytest.mark.parametrize(
-    "clock_ppm", [-450.0, pytest.param(0.0, marks=pytest.mark.repeats), 450.0]
-)
+@pytest.mark.parametrize("clock_ppm", [-450.0, pytest.param(0.0, marks=pytest.mark.repeats), 450.0])
 @pytest.mark.parametrize(
     ("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)]
 )
