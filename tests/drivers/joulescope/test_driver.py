@@ -42,6 +42,7 @@ from rig.simulation.world import World
 from rig.trace.gaps import joined
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
+from tests.length import length
 
 MS = 1_000_000
 TICKS_PER_MS = 2_000
@@ -872,7 +873,7 @@ def merged(
     return trace.power_w(0.0, trace.duration_s)[1], trace.falls_s, trace
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=length(20, 8), deadline=None)
 @given(
     seed=some.integers(0, 2**32),
     per=some.sampled_from([1, 2]),

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
+from tests.length import length
 from tests.waiting import eventually
 
 MS = 1_000_000
@@ -719,7 +721,12 @@ def test_how_a_stream_is_cut_into_blocks_changes_nothing(
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@cache
+def undamaged(kind: type[AsciiParser | BinaryParser]) -> dict[int, float]:
+    return numbered(parsed(kind, [STREAMS[kind]]))
+
+
+@settings(max_examples=length(300, 60), deadline=None)
 @given(
     KINDS,
     st.floats(0, 1, exclude_max=True),
@@ -745,7 +752,7 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
     except RigError:
         failed = True
     found = numbered(items)
-    clean = numbered(parsed(kind, [STREAMS[kind]]))
+    clean = undamaged(kind)
     wrong = [number for number, value in found.items() if clean.get(number) != value]
     # There is no checksum: a changed digit is another number, at its own place.
     assert len(wrong) <= (1 if damage == "flipped" else 0)

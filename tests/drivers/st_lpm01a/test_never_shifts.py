@@ -145,11 +145,11 @@ LENGTHS = st.one_of(
 @example(AsciiParser, 0.95, 9 * 20)
 @example(BinaryParser, 0.95, 20)
 def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(
-    kind: Kind, place: float, length: int
+    kind: Kind, place: float, lost_b: int
 ) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
-    require_nothing_moved(kind, found(kind, [stream[:at], stream[at + length :]]))
+    require_nothing_moved(kind, found(kind, [stream[:at], stream[at + lost_b :]]))
 
 
 @settings(max_examples=length(300, 60), deadline=None)
@@ -160,9 +160,9 @@ def test_bytes_lost_here_and_there_move_nothing(
     kind: Kind, losses: list[tuple[float, int]]
 ) -> None:
     stream = bytearray(STREAMS[kind])
-    for place, length in losses:
+    for place, lost_b in losses:
         at = int(place * len(stream))
-        del stream[at : at + length]
+        del stream[at : at + lost_b]
     require_nothing_moved(kind, found(kind, [bytes(stream)]))
 
 
@@ -180,10 +180,10 @@ def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> 
 
 @settings(max_examples=length(200, 50), deadline=None)
 @given(KINDS, PLACES, LENGTHS)
-def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, length: int) -> None:
+def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, twice_b: int) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
-    require_nothing_moved(kind, found(kind, [stream[: at + length], stream[at:]]))
+    require_nothing_moved(kind, found(kind, [stream[: at + twice_b], stream[at:]]))
 
 
 @settings(max_examples=length(300, 60), deadline=None)

@@ -22,6 +22,7 @@ from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
+from tests.length import length
 from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine
 from tests.sut_backends.served.serving import TimedDevice, echo
 from tests.sut_backends.uart.core_device import Device, build
@@ -223,7 +224,7 @@ PASSED = FaultyLine(TimedDevice(echo()), Fault())  # type: ignore[arg-type]
 assert converse(PASSED, 1) == CONTENT[:64]
 
 
-@settings(max_examples=150)
+@settings(max_examples=length(150, 50))
 @given(
     st.sampled_from(["tx", "rx"]),
     st.sampled_from(sorted(KINDS)),

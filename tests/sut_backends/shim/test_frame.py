@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from cobs import cobs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sut_backends.shim.frame import Frame, FrameDecoder, decode, encode
+from tests.length import length
 
 VECTORS: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8")
@@ -51,6 +52,7 @@ def test_bad_streams_of_the_shared_vectors_give_no_frame_and_spoil_none(
     assert decoder.dropped >= (case["name"] != "only delimiters")
 
 
+@settings(max_examples=length(100, 40))
 @given(st.binary(max_size=1200))
 def test_cobs_round_trip_has_no_zero_and_the_least_overhead(content: bytes) -> None:
     code = cobs.encode(content)
@@ -59,6 +61,7 @@ def test_cobs_round_trip_has_no_zero_and_the_least_overhead(content: bytes) -> N
     assert len(code) <= len(content) + len(content) // 254 + 1
 
 
+@settings(max_examples=length(100, 40))
 @given(st.lists(frames, max_size=5), st.lists(st.integers(1, 40), min_size=1), st.data())
 def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
     sent: list[Frame], sizes: list[int], data: st.DataObject
@@ -76,6 +79,7 @@ def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
     assert received == sent
 
 
+@settings(max_examples=length(100, 40))
 @given(frames, st.data())
 def test_a_changed_byte_never_gives_another_frame(frame: Frame, data: st.DataObject) -> None:
     code = bytearray(encode(frame))
@@ -84,6 +88,7 @@ def test_a_changed_byte_never_gives_another_frame(frame: Frame, data: st.DataObj
     assert received in ([], [frame])  # a changed delimiter may leave the frame whole
 
 
+@settings(max_examples=length(100, 40))
 @given(frames, st.data())
 def test_a_lost_or_doubled_byte_never_gives_another_frame(
     frame: Frame, data: st.DataObject
@@ -94,6 +99,7 @@ def test_a_lost_or_doubled_byte_never_gives_another_frame(
         assert FrameDecoder(256).feed(spoilt) in ([], [frame])
 
 
+@settings(max_examples=length(100, 40))
 @given(st.binary(max_size=400))
 def test_decode_of_anything_raises_value_error_or_gives_a_frame_that_encodes_back(
     code: bytes,

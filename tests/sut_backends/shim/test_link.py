@@ -31,6 +31,7 @@ from sut_backends.shim.messages.answers import MARK
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
+from tests.length import length
 
 CAPS = CapsMessage(
     0,
@@ -342,7 +343,7 @@ def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: in
     assert client.retransmissions > 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=length(60, 20), deadline=None)
 @given(
     st.integers(0, 2**32),
     st.floats(0, 0.03),

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import LocalProtocolError
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC
 from sut_backends.shim import messages
 from sut_backends.shim.messages import Flag, MessageKind, StreamState
+from tests.length import length
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, Any] = json.loads(
@@ -186,6 +187,7 @@ def test_an_error_names_the_field_and_the_message() -> None:
     sorted({type(value) for value, _ in VALUES}, key=lambda kind: kind.__name__),
     ids=lambda kind: kind.__name__,
 )
+@settings(max_examples=length(100, 30))
 @given(
     payload=st.binary(max_size=64)
     | st.binary(min_size=20, max_size=20).map(lambda head: head[:2] + b"\x01" + head[3:])
