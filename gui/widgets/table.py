@@ -24,11 +24,19 @@ from gui.widgets.text import tip
 from rig.plain_text import visible
 
 Index = QModelIndex | QPersistentModelIndex
+_SHOWN = Qt.ItemDataRole.DisplayRole
 _SORT = Qt.ItemDataRole.UserRole
+_ALIGNED = Qt.ItemDataRole.TextAlignmentRole
+_COLOURED = Qt.ItemDataRole.ForegroundRole
+#: Of each cell Qt asks for fonts, icons and more, again and again: only these have an answer.
+_ANSWERED = frozenset((_SHOWN, _SORT, _ALIGNED, _COLOURED, Qt.ItemDataRole.ToolTipRole))
 _NOWHERE = QModelIndex()
-_LEFT = Qt.AlignmentFlag.AlignLeft
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 #: Letters that no column is too narrow for.
 _LONG = 12
+#: The columns are as wide as so many of the first rows need.
+_MEASURED_ROWS = 1000
 #: A column that is wider would leave no room for the others.
 _WIDEST_PX = 420
 
@@ -66,20 +74,20 @@ class _Rows(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role not in _ANSWERED:
+            return None
         column = self.columns[index.column()]
+        if role == _ALIGNED:
+            return _RIGHT if column.right else None
         row = self.rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role == _SHOWN:
             return visible(column.text(row))
         if role == _SORT:
             return column.key(row) if column.key is not None else column.text(row)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column.right:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ForegroundRole and column.colour is not None:
-            name = column.colour(row)
+        if role == _COLOURED:
+            name = "" if column.colour is None else column.colour(row)
             return QColor(getattr(theme.shown(), name)) if name else None
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return _tip(column.text(row))
-        return None
+        return _tip(column.text(row))
 
     def headerData(  # noqa: N802
         self,
@@ -89,13 +97,12 @@ class _Rows(QAbstractTableModel):
     ) -> Any:
         if orientation == Qt.Orientation.Vertical:
             return None
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role == _SHOWN:
             return self.columns[section].head
         if role == Qt.ItemDataRole.ToolTipRole:
             return self.columns[section].tip or None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if self.columns[section].right else _LEFT
-            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == _ALIGNED:
+            return _RIGHT if self.columns[section].right else _LEFT
         return None
 
 
@@ -145,6 +152,19 @@ class Table(QTableView):
         for number in range(self._rows.columnCount() - 1):
             if self.columnWidth(number) > _WIDEST_PX:
                 self.setColumnWidth(number, _WIDEST_PX)
+
+    def sizeHintForColumn(self, number: int) -> int:  # noqa: N802
+        """Return the width that the widest text of the first rows needs: Qt would lay out each."""
+        column = self._rows.columns[number]
+        width = self.fontMetrics().horizontalAdvance
+        indexes = [
+            self._sorted.index(row, number)
+            for row in range(min(self._sorted.rowCount(), _MEASURED_ROWS))
+        ]
+        if not indexes:
+            return super().sizeHintForColumn(number)
+        widest = max(indexes, key=lambda index: width(visible(column.text(self._row(index)))))
+        return self.sizeHintForIndex(widest).width() + int(self.showGrid())
 
     def selected(self) -> list[Any]:
         """Return the selected rows, from top to bottom."""

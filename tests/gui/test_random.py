@@ -38,7 +38,7 @@ from tests.length import length
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-_SEQUENCES = length(200, 50)
+_SEQUENCES = length(200, 40)
 #: A window lives for so many sequences, so that what one leaves is there for the next.
 _PER_WINDOW = 20
 _ACTIONS = (1, 5)

@@ -26,9 +26,9 @@ At = Callable[[Path], RunAt]
 ASC = ROOT / "benches" / "virtual-asc.toml"
 FEW = ("task.asc.samples=10", "scenario.single_stream.idle_s=0.2")
 #: A trial of this takes long enough to be stopped inside.
-MANY = ("task.null.samples=4000", "monitor.virtual.sample_hz=50000")
+MANY = ("task.null.samples=2000", "monitor.virtual.sample_hz=50000")
 
-SOME = 150
+SOME = 100
 
 
 def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
@@ -226,7 +226,10 @@ def test_every_widget_that_is_acted_on_has_a_name(run_at: At) -> None:
         assert label.textFormat() in (Qt.TextFormat.PlainText, Qt.TextFormat.AutoText)
 
 
-def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(run_at: At) -> None:
+def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(
+    run_at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gui.run.screen._AWAY_MS", 200)
     at = run_at(VIRTUAL_NULL)
     at.type_settings(*MANY)
     at.planned()
@@ -307,7 +310,7 @@ def test_space_holds_the_picture_and_lets_it_go_on(run_at: At) -> None:
     at.qtbot.keyClick(view, Qt.Key.Key_Space)
     held = view.frame
     before = at.picture.queries
-    at.until(lambda: at.picture.queries > before + 50)
+    at.until(lambda: at.picture.queries > before + 30)
     assert view.frame is held
     at.qtbot.keyClick(view, Qt.Key.Key_Space)
     at.until(lambda: view.frame is not held)
