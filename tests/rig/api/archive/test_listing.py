@@ -14,19 +14,17 @@ import pytest
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listing
 from rig.errors import DataError
-from rig.session.session import SessionResult, open_bench
+from rig.session.session import open_bench
 from rig.store.events import StepDone, TrialFinished
 from rig.store.session_folder import SessionFolder
 from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 from tests.length import length
 
-Run = Callable[..., SessionResult]
-
 
 @pytest.fixture
-def finished(run_virtual: Run) -> Path:
-    return run_virtual(trials=2).folder
+def finished(copied: Callable[[int], Path]) -> Path:
+    return copied(2)
 
 
 def test_a_row_says_what_was_measured(finished: Path) -> None:

@@ -11,15 +11,15 @@ import pytest
 from rig.api.archive import removal
 from rig.api.archive.listing import Listing
 from rig.errors import DataError, DeviceBusy
-from rig.session.session import SessionResult, open_bench
+from rig.session.session import open_bench
 from rig.store.events import TrialStarted
 from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
 
 @pytest.fixture
-def finished(run_virtual: Callable[..., SessionResult]) -> Path:
-    return run_virtual().folder
+def finished(copied: Callable[[int], Path]) -> Path:
+    return copied(1)
 
 
 def test_to_the_trash_and_back(finished: Path) -> None:

@@ -17,9 +17,6 @@ from rig.api.drawing.drawn import Drawing
 from rig.api.drawing.pictures import drawing, drawings, merged, nearest
 from rig.model.picture import Picture
 from rig.report.style import BAD, GOOD, INK, SERIES
-from rig.session.session import SessionResult
-
-Run = Callable[..., SessionResult]
 
 
 def of(figure: Figure) -> Drawing:
@@ -144,8 +141,8 @@ def test_curves_of_one_look_are_one_with_gaps_between() -> None:
     assert list(second.x) == [5, 6]
 
 
-def test_a_scenario_without_pictures_has_none(run_virtual: Run) -> None:
-    assert drawings(rig.open_session(run_virtual().folder)) == ()
+def test_a_scenario_without_pictures_has_none(copied: Callable[[int], Path]) -> None:
+    assert drawings(rig.open_session(copied(1))) == ()
 
 
 def test_pictures_of_a_session_that_did_not_finish_are_a_sentence(tmp_path: Path) -> None:

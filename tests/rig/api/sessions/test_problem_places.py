@@ -13,15 +13,14 @@ import pytest
 
 import rig
 from rig.api.sessions.problem_places import place_of
-from rig.session.session import SessionResult
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
 
 
 @pytest.fixture
-def session(run_virtual: Callable[..., SessionResult]) -> rig.Session:
-    return rig.open_session(run_virtual().folder)
+def session(copied: Callable[[int], Path]) -> rig.Session:
+    return rig.open_session(copied(1))
 
 
 def derived_again(session: rig.Session) -> rig.Session:

@@ -18,8 +18,8 @@ Run = Callable[..., SessionResult]
 
 
 @pytest.fixture
-def session(run_virtual: Run) -> rig.Session:
-    return rig.open_session(run_virtual(trials=2).folder)
+def session(copied: Callable[[int], Path]) -> rig.Session:
+    return rig.open_session(copied(2))
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from rig.api.support import bundle
 from rig.api.support.redaction import REMOVED, Redaction, serials_in
 from rig.bench.scan import FOUND, ScanRow
 from rig.cli.main import rig as command
-from rig.session.session import SessionResult
 from tests.checking import check
 
 SECRETS = (
@@ -93,9 +92,9 @@ def test_serial_numbers_are_found_by_their_keys() -> None:
 
 
 @pytest.fixture
-def planted(run_virtual: Callable[..., SessionResult], tmp_path: Path) -> Path:
+def planted(copied: Callable[[int], Path], tmp_path: Path) -> Path:
     """A session into whose files secrets and names were written."""
-    folder = run_virtual().folder
+    folder = copied(1)
     assert check(folder).ok
     copy = tmp_path / "planted"
     shutil.copytree(folder, copy)

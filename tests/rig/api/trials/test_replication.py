@@ -25,11 +25,10 @@ from rig.api.trials.replication import (
 from rig.results import claim, document, replication
 from rig.results import results as reduction
 from rig.results.document import Results
-from rig.session.session import SessionResult, open_bench
+from rig.session.session import open_bench
 from rig.store.session_folder import SessionFolder
 from tests.conftest import VIRTUAL_NULL
 
-Run = Callable[..., SessionResult]
 ENERGY = "energy_infer"
 
 
@@ -134,8 +133,8 @@ def test_the_budget_names_what_to_improve_first(view: SessionTrials) -> None:
     assert view.of("latency_infer").improve_first is not None
 
 
-def test_a_session_that_was_cut_off_shows_its_trials(run_virtual: Run) -> None:
-    folder = run_virtual(trials=2).folder
+def test_a_session_that_was_cut_off_shows_its_trials(copied: Callable[[int], Path]) -> None:
+    folder = copied(2)
     events = (folder / "events.jsonl").read_text().splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(events[:-1]))
     (folder / "results.json").unlink()
