@@ -87,13 +87,14 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
 def _draw_ranges(
     axes: Axes, trials: Sequence[TrialSamples], values: Sequence[Array], colour: str
 ) -> None:
-    for row, (trial, each) in enumerate(zip(trials, values, strict=True)):
-        known = each[np.isfinite(each)]
-        if len(known):
-            axes.hlines(row, *np.percentile(known, (1, 99)), color=colour, lw=2.2, alpha=0.6)
-            axes.plot(
-                known.mean(), row, "o", ms=4, color=colour, mfc=colour if trial.valid else "none"
-            )
+    known = [each[np.isfinite(each)] for each in values]
+    rows = [row for row, each in enumerate(known) if len(each)]
+    ranges = np.array([np.percentile(known[row], (1, 99)) for row in rows]).reshape(-1, 2)
+    axes.hlines(rows, *ranges.T, color=colour, lw=2.2, alpha=0.6)
+    for valid in (True, False):
+        these = [row for row in rows if trials[row].valid is valid]
+        means = [known[row].mean() for row in these]
+        axes.plot(means, these, "o", ms=4, color=colour, mfc=colour if valid else "none")
     axes.set(
         yticks=range(len(trials)),
         yticklabels=[str(trial.trial) for trial in trials],

@@ -41,9 +41,10 @@ def dots(names: Sequence[str], results: Results) -> Plot:
     axes = figure.subplots()
     axes.axvspan(-LIMIT * 100, LIMIT * 100, color=GOOD, alpha=0.16, lw=0)
     axes.axvline(0, color=FAINT, lw=0.9)
+    across = axes.get_yaxis_transform()
+    axes.hlines(range(len(names)), 0, 1, color=FAINT, lw=0.4, alpha=0.6, transform=across)
+    _draw_dots(axes, away, shown, [trial.valid for trial in results.trials])
     for row, name in enumerate(names):
-        axes.axhline(row, color=FAINT, lw=0.4, alpha=0.6)
-        _draw_dots(axes, row, away[row], shown, [trial.valid for trial in results.trials])
         if claims:
             of = metrics[name]
             distance = away_from(of.value, judged[name].claimed, of.deviation)
@@ -68,18 +69,21 @@ def dots(names: Sequence[str], results: Results) -> Plot:
 
 
 def _draw_dots(
-    axes: Axes, row: int, away: Sequence[float], shown: float, valid: Sequence[bool]
+    axes: Axes, away: Sequence[Sequence[float]], shown: float, valid: Sequence[bool]
 ) -> None:
-    for distance, counts, offset in zip(
-        away, valid, np.linspace(-0.26, 0.26, len(away)) if len(away) > 1 else (0.0,), strict=True
-    ):
-        beyond = abs(distance) > shown
-        colour = BAD if abs(distance) > LIMIT else SERIES[0]
-        marker = ("<" if distance < 0 else ">") if beyond else "o"
-        at = math.copysign(0.985 * shown, distance) if beyond else distance
+    """Draw the trials of each row, those that look alike together."""
+    offsets = np.linspace(-0.26, 0.26, len(valid)) if len(valid) > 1 else (0.0,)
+    alike = dict[tuple[str, str, bool], list[tuple[float, float]]]()
+    for row, distances in enumerate(away):
+        for distance, counts, offset in zip(distances, valid, offsets, strict=True):
+            beyond = abs(distance) > shown
+            colour = BAD if abs(distance) > LIMIT else SERIES[0]
+            marker = ("<" if distance < 0 else ">") if beyond else "o"
+            at = math.copysign(0.985 * shown, distance) if beyond else distance
+            alike.setdefault((marker, colour, counts), []).append((at * 100, row + offset))
+    for (marker, colour, counts), places in alike.items():
         axes.plot(
-            at * 100,
-            row + offset,
+            *np.array(places).T,
             marker,
             ms=4.2,
             color=colour,
