@@ -111,6 +111,7 @@ def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
         checked(VirtualMonitor.Settings(sample_hz=sample_hz), "monitor.virtual")
 
 
+@pytest.mark.paced
 def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:
     context = BenchContext()
     started_ns = time.monotonic_ns()

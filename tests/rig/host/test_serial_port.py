@@ -61,6 +61,7 @@ def test_a_second_open_is_busy(pty: tuple[int, str]) -> None:
     SerialPort.open(pty[1], 115_200).close()
 
 
+@pytest.mark.paced
 def test_a_port_that_another_host_holds_is_busy_and_the_other_is_named(
     pty: tuple[int, str], tmp_path: Path
 ) -> None:

@@ -204,6 +204,7 @@ def test_the_text_layer_refuses_streams(null_program: Path, context: BenchContex
             sut.do(*stream_of(2))
 
 
+@pytest.mark.paced
 def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
     start_dut: Callable[..., DutProcess], context: BenchContext
 ) -> None:
