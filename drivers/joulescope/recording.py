@@ -37,6 +37,8 @@ _DRIFT = 200e-6
 #: waited for a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
+#: So long a check waits for a warning that has come to be looked at.
+_LOOK_LIMIT_S = 3.0
 #: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were.
 #: Packets are counted in 16 bits. One that also tells their number (2.5.4; 2.2.12 does not) counts
 #: them itself, up to `_FILLED`, as samples without a number.
@@ -96,6 +98,8 @@ class JoulescopeRecording:
         self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
         self._receive = self._on_block
         self._log = _SkipLog(self._on_skip)
+        self._skips_heard = self._skips_taken = 0
+        self._skip_taken = threading.Condition()
         self._lag = BlockLag()
         self._losses_filled: list[str] = []  # as logged
         self._failure: BaseException | None = None
@@ -140,6 +144,11 @@ class JoulescopeRecording:
 
     def check(self) -> None:
         """Raise what went wrong in the recording so far."""
+        with self._skip_taken:
+            self._skip_taken.wait_for(
+                lambda: self._skips_taken == self._skips_heard or self._failure is not None,
+                _LOOK_LIMIT_S,
+            )
         if self._failure is not None:
             raise self._failure
         if self._link.gone:
@@ -224,6 +233,7 @@ class JoulescopeRecording:
             self._arrived.put((topic, value, self._pace.clock_ns()))
 
     def _on_skip(self, message: str) -> None:
+        self._skips_heard += 1
         self._arrived.put((_SKIP, message, 0))
 
     def _work(self) -> None:
@@ -245,13 +255,18 @@ class JoulescopeRecording:
 
     def _fail(self, error: BaseException) -> None:
         """Keep the error, and what has been merged until then; what still comes is let go."""
-        self._failure = error
+        with self._skip_taken:
+            self._failure = error
+            self._skip_taken.notify_all()
         with suppress(RigError):
             self._lanes.finish()
 
     def _take(self, topic: str, value: Any, at_ns: int) -> None:
         if topic == _SKIP:
             self._insert(value)
+            with self._skip_taken:
+                self._skips_taken += 1
+                self._skip_taken.notify_all()
             return
         signal = self._names[topic]
         block = Block.of(value)

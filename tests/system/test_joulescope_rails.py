@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from drivers.joulescope.recording import JoulescopeRecording
 from rig.bench import parts
 from rig.errors import BenchError
 from rig.interfaces.context import BenchContext
@@ -83,6 +84,19 @@ def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_out
     ] == [0, 2]
 
 
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what merges the streams fall behind the bench."""
+    take = JoulescopeRecording._take
+
+    def slowly(self: JoulescopeRecording, topic: str, value: Any, at_ns: int) -> None:
+        threading.Event().wait(0.01)
+        take(self, topic, value, at_ns)
+
+    monkeypatch.setattr(JoulescopeRecording, "_take", slowly)
+
+
+@pytest.mark.usefixtures("busy")
 def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_it_stopped(
     tmp_path: Path, tables: list[BenchContext]
 ) -> None:

@@ -25,9 +25,7 @@ from drivers.joulescope.sim.streams import JoulescopeAcquisition, Unplugged
 from drivers.joulescope.sim.topics import JS110, JS220
 from rig.simulation.world import World
 
-_TIMEOUT_S = 1.0
 _POLL_S = 0.01
-_BACKLOG = 100_000
 _TIMEOUT_S = 3.0
 OPEN = 3
 CLOSED = 1
@@ -89,7 +87,6 @@ class SimulatedInstrument:
         self._acquisition: JoulescopeAcquisition | None = None
         self._end_watch: Callable[[], None] = lambda: None
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
-        self._moved = threading.Condition()
         self._thread = threading.Thread(target=self._run_device, name="simulated joulescope")
 
     def attach(
@@ -177,18 +174,17 @@ class SimulatedInstrument:
                 if command.topic:
                     self._carry_out(command)
                 self._follow(self._world.horizon_ns())
+                if not command.topic:
+                    command.done.set()
         except Unplugged:
             self._unplug()
         finally:
             self._end_watch()
             self._acquisition = None
-            with self._moved:
-                self._moved.notify_all()
 
     def _follow(self, horizon_ns: int) -> None:
         while self._acquisition is not None and self._acquisition.follow(horizon_ns):
-            with self._moved:
-                self._moved.notify_all()
+            pass
 
     def _carry_out(self, command: Command) -> None:
         supply = self._instrument[self._supply]
@@ -269,20 +265,14 @@ class SimulatedInstrument:
         return True
 
     def _hold(self) -> None:
-        """Hold a step of virtual time until the samples have caught up with it."""
-        self._commands.put(Command("", 0))
-        with self._moved:
-            self._moved.wait_for(self._caught_up)
-        # What has been sampled arrives before more time passes.
+        """Hold a step of virtual time until all that was sampled in it has been called back."""
+        step = Command("", 0)
+        self._commands.put(step)
+        while not step.done.wait(_POLL_S) and self._thread.is_alive():
+            pass
         reached = threading.Event()
         self._call(reached.set)
         reached.wait(_TIMEOUT_S)
-
-    def _caught_up(self) -> bool:
-        acquisition = self._acquisition
-        if acquisition is None or not self._thread.is_alive():
-            return True
-        return acquisition.due(self._world.horizon_ns()) <= _BACKLOG
 
     def _send(self, topic: str, block: dict[str, Any]) -> None:
         for path, device in self.devices.items():
