@@ -117,15 +117,20 @@ class Talk:
 
         self.shell.command("start")
         draw(self.context, 0.033, duration_ms / 3)
+        # Samples may come before the answer, and are none of the shell's.
+        heard = self.shell.take()
         for command in in_between:
-            self.shell.command(command)
+            self.shell.write(command)
+            while f"ack {command}".encode() not in heard:
+                heard += self.shell.stream()
         draw(self.context, 0.033, 2 * duration_ms / 3)
         self.shell.write("stop")
         parser = AsciiParser(1000, 1.0)
         found: list[float] = []
         items: list[Any] = []
         while not any(isinstance(item, Completed) for item in items):
-            items = parser.feed(self.shell.take() or self.shell.stream())
+            items = parser.feed(heard or self.shell.stream())
+            heard = b""
             for item in items:
                 if isinstance(item, SampleBlock):
                     found += item.values.tolist()
