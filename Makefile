@@ -3,10 +3,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Tests that run side by side, three times as many as there are processors, as many wait for a line
-# or an instrument. JOBS=0: one after the other.
+# Tests that run side by side, more than there are processors, as many wait for a line or an
+# instrument. JOBS=0: one after the other.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-JOBS       ?= $(shell echo $$(($(PROCESSORS) < 3 ? 3 * $(PROCESSORS) : 8)))
+JOBS       ?= $(shell echo $$(($(PROCESSORS) < 2 ? 4 : 8)))
 
 .PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs peers
 

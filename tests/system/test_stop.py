@@ -104,6 +104,7 @@ def test_in_virtual_time(bench: str, kind: str, overrides: list[str], tmp_path: 
 
 
 @pytest.mark.posix
+@pytest.mark.paced  # a second, of a processor that is not shared among ten
 @pytest.mark.parametrize(
     ("bench", "kind", "overrides"),
     [

@@ -38,7 +38,7 @@ def done(*command: str | Path, cwd: Path) -> str:
     """Run a program without this checkout on its path; return what it printed."""
     environment = {key: value for key, value in uncounted().items() if key != "PYTHONPATH"}
     ended = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=280
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=600
     )
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
     return ended.stdout

@@ -64,18 +64,18 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
     driver.subscribe(path, "metadata_rsp_retain", on_metadata)
     driver.unsubscribe(path, on_metadata)
     driver.subscribe(path, "pub", on_value)
-    driver.publish(f"{path}/s/stats/scnt", 100_000)
+    driver.publish(f"{path}/s/stats/scnt", 100_000, timeout=_LIMIT_S)
     for name in streams:
-        driver.publish(f"{path}/{name}/ctrl", "on")
+        driver.publish(f"{path}/{name}/ctrl", "on", timeout=_LIMIT_S)
     values = [f"{name}/{'value' if name == 's/stats' else '!data'}" for name in streams]
     end_s = time.monotonic() + _LIMIT_S
     while min(len(heard.get(each, [])) for each in values) < 3 and time.monotonic() < end_s:
         pace(0.02)
     told["on"] = driver.query(f"{path}/s/i/ctrl")
     for name in streams:
-        driver.publish(f"{path}/{name}/ctrl", 0)
+        driver.publish(f"{path}/{name}/ctrl", 0, timeout=_LIMIT_S)
     told["gpi"] = driver.publish_and_wait(
-        f"{path}/s/gpi/+/!req", 0, f"{path}/s/gpi/+/!value", timeout=1.0
+        f"{path}/s/gpi/+/!req", 0, f"{path}/s/gpi/+/!value", timeout=_LIMIT_S
     )
     told["forms"] = {each: _form(heard[each][1]) for each in values}
     told["sizes"] = {each: len(heard[each][1].get("data", [])) for each in values}
