@@ -57,7 +57,7 @@ class Runner:
     def close(self) -> None:
         self._port.close()
 
-    def line(self, limit_s: float = 5.0) -> str:
+    def line(self, limit_s: float = 20.0) -> str:
         said = b""
         end_s = time.monotonic() + limit_s
         while time.monotonic() < end_s:
@@ -67,7 +67,7 @@ class Runner:
             said += b"" if byte in (b"\r", b"\0") else byte
         raise AssertionError(f"no line, only {said!r}")
 
-    def send(self, command: str, limit_s: float = 5.0) -> list[str]:
+    def send(self, command: str, limit_s: float = 20.0) -> list[str]:
         """Return the lines up to the first that contains m-ready, as the runner does."""
         self._port.write(command.encode())
         self._port.write(b"%")

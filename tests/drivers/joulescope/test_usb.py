@@ -39,6 +39,8 @@ SERIAL = "000732"
 NEARLY_FULL = 2**33 - 1_000_000
 
 pytest.importorskip("pyjoulescope_driver")
+#: The C library waits a second at most, and so does what is simulated.
+pytestmark = pytest.mark.paced
 FILLS = Version(version("pyjoulescope_driver")) >= Version("2.5")
 
 
@@ -133,7 +135,6 @@ def recorded(run: Callable[..., str], model: str, folder: Path, **stub: object) 
     return told
 
 
-@pytest.mark.paced
 @pytest.mark.parametrize("packets", [0, 100, 600])
 def test_what_a_js110_loses_on_usb_moves_no_edge(
     run: Callable[..., str], tmp_path: Path, packets: int
@@ -151,7 +152,6 @@ def test_what_a_js110_loses_on_usb_moves_no_edge(
     assert bool(told["said"]["losses_filled"]) == filled
 
 
-@pytest.mark.paced
 @pytest.mark.parametrize(
     ("stub", "gaps"),
     [
@@ -208,7 +208,6 @@ def test_a_js110_that_does_not_carry_out_a_setting_is_heard_through_its_drivers_
     assert "acknowledges it, and logs: stream_settings_send did not work" in told["evidence"]
 
 
-@pytest.mark.paced
 @pytest.mark.parametrize("model", list(PRODUCTS))
 def test_the_makers_tools_read_the_simulated_usb(run: Callable[..., str], model: str) -> None:
     tool = ("-m", "pyjoulescope_driver")

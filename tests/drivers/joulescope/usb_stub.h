@@ -130,6 +130,16 @@ int open(const char *path, int flags, ...) {
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+int close(int fd) {
+    pthread_mutex_lock(&lock);
+    if (fd == node) { // the system ends what is under way, and its memory is freed
+        node = -1;
+        waiting_count = done_count = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return (int)syscall(SYS_close, fd);
+}
+
 int statfs(const char *path, struct statfs *about) {
     int result = (int)syscall(SYS_statfs, path, about);
     if (!strcmp(path, "/sys"))
