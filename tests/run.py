@@ -70,6 +70,7 @@ def main(words: list[str]) -> int:
     options = parser.parse_args(words)
     environment = _MEMORY | _THREADS | _with_bytecode(dict(os.environ)) | _without_qt()
     environment[VARIABLE] = "full" if options.coverage else SHORT
+    _compiled(environment)
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
     failed |= _paced_fail(options.jobs, environment, traced)
@@ -81,6 +82,26 @@ def main(words: list[str]) -> int:
         _say("repetitions were short; make coverage has all of them (CONTRIBUTING.md, Tests)")
     _say(skipped(_reasons("beside", "paced", "computes", "alone")))
     return int(failed)
+
+
+def _compiled(environment: dict[str, str]) -> None:
+    """Let the tests of a new clone be compiled once: else each of the processes that run them does
+    that for itself.
+    """
+    if any(Path("tests/__pycache__").glob("*-pytest-*.pyc")):
+        return
+    files = sorted(map(str, Path("tests").rglob("test_*.py")))
+    shares = [files[first :: os.cpu_count()] for first in range(os.cpu_count() or 1)]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    running = [
+        subprocess.Popen(
+            [*command, *share], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        )
+        for share in shares
+        if share
+    ]
+    for each in running:
+        each.wait()
 
 
 @cache
