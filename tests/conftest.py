@@ -50,6 +50,7 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 10, 10)
 
 
 @pytest.hookimpl(trylast=True)

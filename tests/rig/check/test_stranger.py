@@ -28,6 +28,8 @@ from tests import checking
 from tests.commands import rig
 from tests.conftest import VIRTUAL_NULL
 
+pytestmark = pytest.mark.computes
+
 MEMORY = forgeries.Memory()
 DEEP = 100_000
 

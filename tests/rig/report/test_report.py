@@ -17,6 +17,8 @@ import rig
 from rig.errors import DataError
 from rig.report.report import write_report
 
+pytestmark = pytest.mark.computes
+
 BENCH = Path(__file__).parents[3] / "benches" / "virtual-null.toml"
 LIMIT_B = 1_500_000
 HOSTILE = "<script>alert('x')</script>&\"{{ 7 * 6 }}"

@@ -26,6 +26,8 @@ from rig.session.session import open_bench
 from tests import checking
 from tests.conftest import ROOT, VIRTUAL_NULL
 
+pytestmark = pytest.mark.computes
+
 Run = Callable[..., SessionResult]
 #: The check of a session that no test here changes: once for all claims on it.
 CHECK = cache(checking.check)

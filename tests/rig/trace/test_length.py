@@ -28,6 +28,8 @@ from rig.trace.writer import TraceWriter
 from tests.commands import rig
 from tests.length import length
 
+pytestmark = pytest.mark.computes
+
 BENCHES = Path(__file__).parents[3] / "benches"
 SLOW_HZ = 100_000
 FAST_HZ = 1_000_000
