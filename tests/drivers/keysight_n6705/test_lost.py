@@ -142,9 +142,10 @@ def test_logging_that_nobody_admits_is_told_as_such(
         go(context, steps, 100 * MS)
 
 
-# Real time
+# Real time: what a host finds that hears of records soon
 
 
+@pytest.mark.paced
 @WAYS
 @pytest.mark.parametrize(
     ("at_s", "fetch_s"), [(0.4, 0.02), (0.7, 0.1)], ids=["in the middle", "before the last fetches"]
@@ -163,6 +164,7 @@ def test_lost_records_are_found_in_real_time(
     assert "records missing behind record" in told.value.evidence
 
 
+@pytest.mark.paced
 def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
@@ -177,6 +179,7 @@ def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
         go(context, 1, 1_500 * MS)
 
 
+@pytest.mark.paced
 def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
     opened: Opened, context: BenchContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

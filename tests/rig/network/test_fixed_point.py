@@ -186,7 +186,8 @@ def test_a_sum_that_even_the_smallest_weights_overflow_is_refused() -> None:
 
 
 def test_fewer_bits_are_said_to_cost_spikes() -> None:
-    vector = np.load(VECTORS / "norse-lif-0.001.npz")
+    with np.load(VECTORS / "norse-lif-0.001.npz") as stored:
+        vector = dict(stored)
     made = graph.read(VECTORS / "norse-lif-0.001.nir")
     reports = {bits: quantised(made, vector["input"], 1e-3, bits=bits).report for bits in (8, 6, 3)}
     differing = [sum(node.differing for node in one.nodes) for one in reports.values()]

@@ -20,7 +20,8 @@ VALUES = sorted({path.stem for path in VECTORS.glob("*.npz")} - set(SPIKES))
 
 def run_vector(name: str, preset: str) -> tuple[np.ndarray, np.ndarray]:
     """Run a network over its vector's input; return its output and the other program's."""
-    vector = np.load(VECTORS / f"{name}.npz")
+    with np.load(VECTORS / f"{name}.npz") as stored:
+        vector = dict(stored)
     network = graph.network(graph.read(VECTORS / f"{name}.nir"))
     # A row of spikes is a step; each image is a sample of one step.
     values = vector["input"][None] if name in SPIKES else vector["input"][:, None]

@@ -96,7 +96,8 @@ def test_floating_point_is_the_reference_interpreter(slices: Any, tmp_path: Path
 def test_every_stored_network_runs_as_by_the_interpreter(
     name: str, preset: str, tmp_path: Path
 ) -> None:
-    vector = np.load(VECTORS / f"{name}.npz")
+    with np.load(VECTORS / f"{name}.npz") as stored:
+        vector = dict(stored)
     network = graph.network(graph.read(VECTORS / f"{name}.nir"))
     values = vector["input"][None] if "lif" in name else vector["input"][:, None]
     values = values[:, :100]

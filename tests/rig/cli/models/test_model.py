@@ -48,7 +48,8 @@ def test_check_ends_with_1_where_something_is_wrong() -> None:
 
 
 def test_run_gives_the_spikes_of_the_other_program(tmp_path: Path) -> None:
-    vector = np.load(VECTORS / "norse-lif-0.001.npz")
+    with np.load(VECTORS / "norse-lif-0.001.npz") as stored:
+        vector = dict(stored)
     np.save(tmp_path / "in.npy", vector["input"])
     out = tmp_path / "out.npz"
     path = VECTORS / "norse-lif-0.001.nir"
@@ -56,7 +57,8 @@ def test_run_gives_the_spikes_of_the_other_program(tmp_path: Path) -> None:
     code, text = invoke(*words, "--record", "weight")
     assert code == 0
     assert f"neurons: {int(vector['output'].sum())} spikes" in text
-    written = np.load(out)
+    with np.load(out) as stored:
+        written = dict(stored)
     assert np.array_equal(written["output"][0], vector["output"])
     assert written["weight"].shape == (1, 300, 10)
 
@@ -76,7 +78,8 @@ def test_run_refuses_what_it_cannot_use(tmp_path: Path) -> None:
 
 
 def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) -> None:
-    vector = np.load(VECTORS / "norse-lif-0.001.npz")
+    with np.load(VECTORS / "norse-lif-0.001.npz") as stored:
+        vector = dict(stored)
     np.save(tmp_path / "in.npy", vector["input"])
     path = VECTORS / "norse-lif-0.001.nir"
     report = tmp_path / "report.json"
@@ -87,7 +90,8 @@ def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) ->
         out = tmp_path / "out.npz"
         run = ("run", tmp_path / name, tmp_path / "in.npy", "--fixed-point", "--output", out)
         invoke(*run)
-        differing = np.abs(np.load(out)["output"][0] - vector["output"]).sum()
+        with np.load(out) as stored:
+            differing = np.abs(stored["output"][0] - vector["output"]).sum()
         stated = json.loads(report.read_text())
         assert differing == sum(node["differing"] for node in stated["nodes"]) < 10
         with pytest.raises(ConfigError, match="its time step and conventions are in it"):
