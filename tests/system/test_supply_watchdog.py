@@ -5,6 +5,7 @@ watches the rig die.
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -34,6 +35,9 @@ class Board:
         self.process = started_program(BOARD, folder)
         self._heard = 0
         self.port = self.says().split()[1]
+        # While somebody has it open no other test is given a line of this name, to which a watchdog
+        # would talk: that looks for the board long after the test.
+        os.open(self.port, os.O_RDWR | os.O_NOCTTY)
 
     def says(self) -> str:
         """Return its next line."""
