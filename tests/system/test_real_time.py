@@ -277,6 +277,7 @@ def test_too_many_late_decisions_make_the_trial_invalid_although_the_stream_held
 
 
 @pytest.mark.posix
+@pytest.mark.paced  # each window is to be decided within 100 ms
 @pytest.mark.parametrize("preloaded", [False, True])
 def test_the_firmware_answers_each_window_of_a_stream_as_the_integer_model_does(
     firmware: Path, tmp_path: Path, preloaded: bool
