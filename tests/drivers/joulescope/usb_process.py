@@ -20,8 +20,8 @@ from rig.trace.trace import Trace
 _LIMIT_S = 10.0
 
 
-def record(folder: Path, duration_s: float) -> dict[str, Any]:
-    """Record with our driver; return edges and gaps."""
+def record(folder: Path, duration_s: float) -> None:
+    """Record with our driver; tell edges and gaps, or its error, before it closes."""
     monitor = Joulescope.open(Joulescope.Settings(), BenchContext())
     try:
         monitor.power(True)
@@ -30,8 +30,14 @@ def record(folder: Path, duration_s: float) -> dict[str, Any]:
             while time.monotonic() < end_s:
                 threading.Event().wait(0.05)
                 recording.check()
+        tell(_recorded(folder))
+    except BenchError as error:
+        tell({"cause": error.cause, "evidence": error.evidence})
     finally:
         monitor.close()
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
     trace = Trace.open(folder / "trace.jls")
     windows_s = [(fall_s + 0.002, fall_s + 0.052) for fall_s in trace.falls_s.tolist()]
     whole_s = next(window for window in windows_s if trace.gap_between(*window) is None)
@@ -41,6 +47,11 @@ def record(folder: Path, duration_s: float) -> dict[str, Any]:
         "mean_w": trace.mean_w(*whole_s),
         "said": json.loads((folder / "recording.json").read_text()),
     }
+
+
+def tell(told: dict[str, Any]) -> None:
+    json.dump(told, sys.stdout)
+    sys.stdout.flush()
 
 
 def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
@@ -95,7 +106,6 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
             "no device": lambda: driver.open("u/js110/999999", timeout=0.1),
         }.items()
     }
-    driver.close(path)
     return told
 
 
@@ -117,16 +127,16 @@ def main(what: str, folder: str) -> None:
     """Do `record` or `said`; write an error of ours too."""
     if what == "record":
         try:
-            told = record(Path(folder), 1.2)
-        except BenchError as error:
-            told = {"cause": error.cause, "evidence": error.evidence}
+            record(Path(folder), 1.2)
+        except BenchError as error:  # when it was opened
+            tell({"cause": error.cause, "evidence": error.evidence})
     else:
         from pyjoulescope_driver import Driver
 
         driver = Driver()
-        told = said(driver)
+        tell(said(driver))
+        driver.close(driver.device_paths()[0])
         driver.finalize()
-    json.dump(told, sys.stdout)
 
 
 if __name__ == "__main__":
