@@ -45,8 +45,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage in what the tests make only: among the modules and thousands of tests, that
-    takes one second in fifteen.
+    """Look for garbage in what the tests make only, and less often than by default: among the
+    modules and thousands of tests, that takes one second in fifteen.
     """
     gc.freeze()
     gc.enable()
