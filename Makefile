@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 2 ? 4 : 8)))
 
-.PHONY: gui screenshots demo test coverage check setup firmware clean fuzz pairs peers
+.PHONY: gui screenshots demo test coverage check setup lock firmware clean fuzz pairs peers
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -60,15 +60,34 @@ peers: setup
 
 setup: $(VENV)/installed
 
+# LOCKED=1, as CI and releases have it: the packages of constraints.lock, each with its hash, for
+# Python 3.11 on Linux (x86-64). Else the versions of constraints.txt, on any system.
+EXTRAS := dev gui joulescope keysight nvml
+COMMA  := ,
+SPACE  := $(subst ,, )
+ifdef LOCKED
+INSTALL = $(BIN)/python -m pip install -qq --require-hashes -r constraints.lock && \
+    $(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
+else
+INSTALL = $(BIN)/python -m pip install -qq -c constraints.txt \
+    -e '.[$(subst $(SPACE),$(COMMA),$(EXTRAS))]'
+endif
+
+# constraints.lock, made again from constraints.txt; uv has to be installed.
+lock:
+	uv pip compile -q pyproject.toml $(EXTRAS:%=--extra %) --constraint constraints.txt \
+	    --python-version 3.11 --python-platform x86_64-manylinux_2_34 --generate-hashes \
+	    --no-header --no-annotate --no-emit-index-url -o constraints.lock
+
 # -qq: errors only; where pip knows several places, it warns of each package that one of them lacks.
 # The venv needs ensurepip, which Debian packages apart from Python; virtualenv does without.
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml constraints.txt constraints.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or newer is needed."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	    { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
 	    { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,gui,joulescope,keysight,nvml]'
+	$(INSTALL)
 	@touch $@
 
 clean:

@@ -80,14 +80,22 @@ def _share(dash: np.ndarray) -> np.ndarray:
 
 
 def in_lava(
-    interpreter: str, network: Network, spikes: np.ndarray, rule: str
+    interpreter: str,
+    network: Network,
+    spikes: np.ndarray,
+    rule: str,
+    precision: str = "floating",
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Return spikes, membranes and what the runner says of itself, by Lava in its interpreter."""
     with tempfile.TemporaryDirectory(prefix="neurorig-lava-") as folder:
         here = Path(folder)
         nodes = {place.name: place.node for place in network.places}
         write_plain(network, stated(nodes), None, here / "plain.npz")
-        job = {"plain": str(here / "plain.npz"), "nir": "", "settings": {"rule": rule}}
+        job = {
+            "plain": str(here / "plain.npz"),
+            "nir": "",
+            "settings": {"rule": rule, "precision": precision},
+        }
         (here / "job.json").write_text(json.dumps(job))
         np.save(here / "spikes.npy", spikes)
         module = "sut_backends.workers.inside.run_stored"

@@ -20,6 +20,7 @@ from rig.model.effects import COMMON, Effect, Effects
 from rig.model.metric import Metric
 from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Trial, Window
+from rig.stats.summary import percentile
 from rig.uncertainty import budget
 from rig.uncertainty.propagation import Summarise
 from scenarios.mlperf_tiny.scenario import Tiny
@@ -37,6 +38,9 @@ OF_SAMPLES = 0.003
 OF_TRIALS = 0.0005
 OF_RUNS = 0.002
 GAIN = 0.0005
+#: Answers of one recording have this intra-cluster correlation within their city.
+OF_ONE_RECORDING = 0.3
+SAMPLES_EACH = 5
 #: One of a sample's answers, of all trials, is another one than the rest in this share of samples.
 UNSTEADY = 0.1
 
@@ -60,7 +64,9 @@ class Draw:
 Population = Callable[[random.Random], Draw]
 
 
-def recordings(count: int, each: int, mean: float, alike: float) -> Population:
+def recordings(
+    count: int, each: int, mean: float, alike: float, trials: int = TRIALS
+) -> Population:
     """Return samples of recordings whose answers have the intra-cluster correlation `alike`, and
     whose latencies are.
     """
@@ -81,12 +87,67 @@ def recordings(count: int, each: int, mean: float, alike: float) -> Population:
         catalogue = tuple(Entry("a", f"clip-{n // each}") for n in range(count * each))
         scenario = SingleStream(SingleStream.Settings())
         gain = rng.gauss(0, GAIN)
-        trials = [_queries(rng, slow, right, gain) for _ in range(TRIALS)]
+        found = [_queries(rng, slow, right, gain) for _ in range(trials)]
         kind = NormalDist(1, math.hypot(OF_RECORDINGS, OF_SAMPLES, OF_RUNS, OF_TRIALS))
         truth = _truth(sum(slow) / len(slow))
         other = _truth(1.0) | {"accuracy": mean}
         other |= {f"latency_infer_p{p}": LATENCY_S * kind.inv_cdf(p / 100) for p in (50, 90, 99)}
-        return Draw(_trials(trials, scenario.summarise), catalogue, _of(scenario), truth, other)
+        return Draw(_trials(found, scenario.summarise), catalogue, _of(scenario), truth, other)
+
+    return draw
+
+
+def cities(sizes: Sequence[int], mean: float, alike: float, trials: int = TRIALS) -> Population:
+    """Return cities of so many recordings each, of five samples; answers of one city have the
+    intra-cluster correlation `alike`, those of one recording are more alike still.
+    """
+
+    def draw(rng: random.Random) -> Draw:
+        catalogue = []
+        slow = []
+        right = []
+        for city, size in enumerate(sizes):
+            of_city = _beta(rng, mean, alike)
+            shift = rng.gauss(0, OF_RECORDINGS)
+            for recording in range(size):
+                chance = _beta(rng, of_city, OF_ONE_RECORDING)
+                of_recording = shift + rng.gauss(0, OF_SAMPLES)
+                for _ in range(SAMPLES_EACH):
+                    catalogue.append(Entry("a", f"clip-{city}-{recording}", f"city-{city}"))
+                    right.append(rng.random() < chance)
+                    slow.append(1 + of_recording + rng.gauss(0, OF_SAMPLES))
+        scenario = SingleStream(SingleStream.Settings())
+        gain = rng.gauss(0, GAIN)
+        found = [_queries(rng, slow, right, gain) for _ in range(trials)]
+        other = _truth(1.0) | {"accuracy": mean}
+        truth = _truth(sum(slow) / len(slow))
+        drawn = _trials(found, scenario.summarise)
+        return Draw(drawn, tuple(catalogue), _of(scenario), truth, other)
+
+    return draw
+
+
+def ranked(count: int, noise: float, of_trials: float, trials: int = TRIALS) -> Population:
+    """Return samples whose latencies differ by 1 %, and from run to run and from trial to trial by
+    so many times as much.
+    """
+
+    def draw(rng: random.Random) -> Draw:
+        scenario = SingleStream(SingleStream.Settings())
+        slow = [1 + rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
+        found = []
+        for _ in range(trials):
+            drift = rng.gauss(0, of_trials * OF_RECORDINGS)
+            runs = [each + drift + rng.gauss(0, noise * OF_RECORDINGS) for each in slow]
+            queries = [
+                _query(n, LATENCY_S * each, POWER_W, True, 0.0) for n, each in enumerate(runs)
+            ]
+            found.append(_measured(queries))
+        spread = math.hypot(noise, of_trials) * OF_RECORDINGS
+        truth = {
+            f"latency_infer_p{p}": LATENCY_S * _blurred(slow, spread, p / 100) for p in (50, 90, 99)
+        }
+        return Draw(_trials(found, scenario.summarise), (), _of(scenario), truth, {})
 
     return draw
 
@@ -117,27 +178,29 @@ def jitter(count: int) -> Population:
     return draw
 
 
-def unsteady(count: int) -> Population:
+def unsteady(
+    count: int, share: float = UNSTEADY, mean: float = 0.7, trials: int = TRIALS
+) -> Population:
     """Return samples some of whose answers are not the same each time."""
 
     def draw(rng: random.Random) -> Draw:
         chances = [
-            rng.random() if rng.random() < UNSTEADY else float(rng.random() < 0.7)
+            rng.random() if rng.random() < share else float(rng.random() < mean)
             for _ in range(count)
         ]
-        trials = [
+        found = [
             _measured(
                 [
                     _query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0)
                     for n, chance in enumerate(chances)
                 ]
             )
-            for _ in range(TRIALS)
+            for _ in range(trials)
         ]
         scenario = SingleStream(SingleStream.Settings())
-        other = {"accuracy": UNSTEADY / 2 + (1 - UNSTEADY) * 0.7}
+        other = {"accuracy": share / 2 + (1 - share) * mean}
         return Draw(
-            _trials(trials, scenario.summarise),
+            _trials(found, scenario.summarise),
             (),
             _of(scenario),
             {"accuracy": sum(chances) / count},
@@ -317,6 +380,19 @@ def _trials(
     return tuple(found)
 
 
+def _blurred(values: Sequence[float], spread: float, share: float) -> float:
+    """Return the quantile of values to each of which a normal error is added."""
+    if not spread:
+        return percentile(values, 100 * share)
+    errors = NormalDist(0, spread)
+    low, high = min(values) - 5 * spread, max(values) + 5 * spread
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = math.fsum(errors.cdf(middle - value) for value in values) / len(values)
+        low, high = (middle, high) if below < share else (low, middle)
+    return (low + high) / 2
+
+
 def _beta(rng: random.Random, mean: float, alike: float) -> float:
     if not alike:
         return mean
@@ -337,4 +413,22 @@ POPULATIONS: dict[str, Population] = {
     "200 files": areas(200, 1),
     "own streams": streams(10, one=False),
     "one stream": streams(10, one=True),
+    "3 cities": cities([6] * 3, 0.7, 0.05),
+    "4 cities": cities([6] * 4, 0.7, 0.05),
+    "5 cities": cities([6] * 5, 0.7, 0.05),
+    "8 cities": cities([6] * 8, 0.7, 0.05),
+    "4 cities, 0.9": cities([6] * 4, 0.9, 0.05),
+    "3 cities, one large": cities([12, 4, 4], 0.7, 0.05),
+    "5 cities, unequal": cities([16, 6, 4, 2, 2], 0.7, 0.05),
+    "8 cities, unequal": cities([20, 8, 6, 4, 4, 2, 2, 2], 0.9, 0.05),
+    "4 recordings of 30": recordings(4, 30, 0.55, 0.1),
+    "12 recordings, two trials": recordings(12, 10, 0.55, 3.2 / 9, trials=2),
+    "unsteady, two trials": unsteady(120, trials=2),
+    "unsteady, 0.97": unsteady(60, 0.04, 0.97),
+    "unsteady, 0.97, three trials": unsteady(200, 0.05, 0.97, trials=3),
+    "ranks of 60": ranked(60, 0.2, 0.0),
+    "ranks of 400": ranked(400, 0.02, 0.05),
+    "ranks of 450": ranked(450, 0.02, 0.05),
+    "ranks of 400, noise": ranked(400, 1.0, 0.0),
+    "ranks of 400, two trials": ranked(400, 0.2, 0.05, trials=2),
 }

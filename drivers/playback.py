@@ -35,7 +35,7 @@ _NUMBER = "{n}"
 _OPTION = re.compile(
     r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?"
 )
-_NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
+_NUMBERS = {"supply-v": "supply_v", "shunt-ohm": "shunt_ohm", "rate": "rate_hz"}
 #: What is refused here is not advised.
 _REFUSED = re.compile(
     r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$"

@@ -62,6 +62,12 @@ class VirtualMonitor:
         return True
 
     @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return what the monitor is, so set."""
+        calibrated = settings.calibration
+        return _info(settings, info.accuracy if calibrated else _promised(settings))
+
+    @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rate that is set, of SYNC as well."""
         return Sampling(settings.sample_hz, settings.sample_hz)
@@ -84,16 +90,7 @@ class VirtualMonitor:
     @property
     def info(self) -> MonitorInfo:
         """Return what the monitor is."""
-        s = self._settings
-        return MonitorInfo(
-            name="virtual monitor",
-            kind="virtual",
-            simulated=True,
-            sample_hz=s.sample_hz,
-            edge_hz=s.sample_hz,
-            accuracy=self._accuracy,
-            details={"clock_ppm": s.clock_ppm, "noise_a": s.noise_a},
-        )
+        return _info(self._settings, self._accuracy)
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply."""
@@ -114,6 +111,18 @@ class VirtualMonitor:
     def close(self) -> None:
         """Switch the supply off."""
         self.power(False)
+
+
+def _info(settings: VirtualMonitorSettings, limits: Accuracy) -> MonitorInfo:
+    return MonitorInfo(
+        name="virtual monitor",
+        kind="virtual",
+        simulated=True,
+        sample_hz=settings.sample_hz,
+        edge_hz=settings.sample_hz,
+        accuracy=limits,
+        details={"clock_ppm": settings.clock_ppm, "noise_a": settings.noise_a},
+    )
 
 
 class VirtualRecording:

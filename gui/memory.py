@@ -9,14 +9,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rig import user_folders
+from rig.errors import ConfigError
+
 #: So many recent files are listed.
 _RECENT = 12
 
 
 def default_path() -> Path:
-    """Return the file of the user: under XDG_CONFIG_HOME, or ~/.config."""
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "neurorig" / "gui.json"
+    """Return the file of the user: under XDG_CONFIG_HOME, or ~/.config; without a home, one that
+    can be neither read nor written.
+    """
+    try:
+        return user_folders.config() / "gui.json"
+    except ConfigError:
+        return Path(os.devnull) / "gui.json"
 
 
 class Memory:

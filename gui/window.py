@@ -38,6 +38,7 @@ from gui.widgets.path_field import PathBar
 from rig.api.demonstration import found_or_made
 from rig.api.sessions.session import Session, open_session
 from rig.errors import DataError
+from rig.user_folders import expanded
 
 _SIZE = (1400, 900)
 _LEAST = (640, 440)
@@ -144,7 +145,7 @@ class MainWindow(QMainWindow):
 
     def open_path(self, path: Path) -> None:
         """Open what a path names: a session folder, a bench file, or else a trace."""
-        path = path.expanduser()
+        path = expanded(path)
         self._notice.clear()
         if not path.exists():
             error = DataError(

@@ -71,6 +71,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("neurorig")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

@@ -24,7 +24,8 @@ import numpy as np
 import pyjls
 
 from rig.errors import DataError, storage_error
-from rig.importers.markers import Marked, jls_state, markers_in, time_stamps
+from rig.importers.markers import Marked, markers_in, time_stamps
+from rig.trace.jls_file import jls_state, utf8_name
 from rig.trace.reduced import MEANS
 from rig.trace.trace import Trace, reading, user_data
 
@@ -122,7 +123,8 @@ def write(
     names = list(dict.fromkeys([_FIRST, *(entry.signal for entry in entries)]))
     partial = path.with_name(f"{path.name}.partial")
     try:
-        with pyjls.Writer(str(partial)) as writer:
+        partial.unlink(missing_ok=True)  # a link of that name is not followed
+        with pyjls.Writer(utf8_name(partial)) as writer:
             # As Joulescope UI names it, so that it takes the file for one of its own.
             writer.source_def(
                 source_id=1, name="annotations", vendor="-", model="-", version="-",

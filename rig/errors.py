@@ -174,8 +174,10 @@ class NotInSession(DataError):
     """
 
 
-def storage_error(error: OSError, path: Path) -> BenchError:
-    """Translate what the operating system says of a file or folder of ours."""
+def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
+    """Translate what the operating system says of a file or folder of ours; `try_next` helps where
+    another folder for new sessions does not.
+    """
     evidence = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(
@@ -186,5 +188,5 @@ def storage_error(error: OSError, path: Path) -> BenchError:
     return BenchError(
         f"{error.filename or path} cannot be written or read",
         evidence=evidence,
-        try_next="another folder: --sessions",
+        try_next=try_next or "another folder: --sessions",
     )

@@ -7,13 +7,17 @@ import errno
 import io
 from pathlib import Path
 
+from rig import foreign_files
+
 #: More than a bench, a list of labels, or a calibration has.
 LARGEST_B = 1 << 24
 
 
 def read_block(path: Path) -> bytes:
-    """Return the content of a file; raises OSError, also where it is too large."""
-    with path.open("rb") as stream:
+    """Return the content of a file; raises OSError, also where it is too large, and
+    DataError where it is no regular file.
+    """
+    with foreign_files.opened(path) as stream:
         block = stream.read(LARGEST_B + 1)
     if len(block) > LARGEST_B:
         raise OSError(errno.EFBIG, f"it has more than {LARGEST_B} bytes", str(path))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
-from rig.errors import Stopped
+from rig.errors import RigError, Stopped
 
 #: What waits for something else looks so often.
 LOOK_S = 0.2
@@ -36,16 +37,31 @@ class Stop:
     """
 
     def __init__(self) -> None:
-        self._requested = threading.Event()
+        self._requested = False
+        self._raised = False
+        # Unlike an Event's lock, this may be put into by a signal's handler, whatever was in the
+        # midst of it. One that waits takes what it holds, and puts it back for the next.
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._guards: list[Callable[[], RigError | None]] = []
+
+    def guard(self, look: Callable[[], RigError | None]) -> None:
+        """End what is done, with the error that `look` returns, as soon as it returns one."""
+        self._guards.append(look)
 
     def request(self) -> None:
-        """Ask for the end; returns at once."""
-        self._requested.set()
+        """Ask for the end, from any thread or a signal's handler; returns at once."""
+        self._requested = True
+        self._wake.put(None)
 
     @property
     def requested(self) -> bool:
         """Return whether the end was asked for."""
-        return self._requested.is_set()
+        return self._requested
+
+    @property
+    def pending(self) -> bool:
+        """Return whether the end was asked for, and was not raised yet."""
+        return self._requested and not self._raised
 
     @contextmanager
     def heard(self) -> Iterator[None]:
@@ -58,17 +74,29 @@ class Stop:
             _heard.stop = before
 
     def check(self) -> None:
-        """Raise Stopped where the end was asked for, and this thread hears it; cheap."""
-        if self._requested.is_set() and _heard.stop is self:
+        """Raise Stopped where the end was asked for, or a guard's error; cheap. Both are raised in
+        the thread that hears it, once.
+        """
+        if _heard.stop is not self:
+            return
+        if self._requested:
             _heard.stop = None
+            self._raised = True
             raise Stopped
+        for look in self._guards:
+            error = look()
+            if error is not None:
+                _heard.stop = None
+                raise error
 
     def wait(self, duration_s: float) -> None:
         """Wait; raise Stopped as soon as the end is asked for, where this thread hears it."""
         if _heard.stop is not self:
             time.sleep(max(duration_s, 0.0))
-        elif self._requested.wait(max(duration_s, 0.0)):
-            self.check()
+            return
+        with suppress(Empty):
+            self._wake.put(self._wake.get(timeout=max(duration_s, 0.0)))
+        self.check()
 
 
 def look() -> None:

@@ -8,6 +8,8 @@ import math
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 #: Less is the uncertainty of nothing that is measured.
 _DECIMALS = 9
+#: Files round ends of intervals to nine digits.
+_ROUNDING = 1e-6
 _UNITS = ("s", "W", "J", "A", "V", "Hz")
 
 
@@ -39,6 +41,54 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
         f"{round(value * factor, decimals) + 0.0:.{max(decimals, 0)}f} ± "
         f"{spread:.{max(decimals, 0)}f} {name}"
     ).rstrip()
+
+
+def ends(
+    low: float | None, high: float | None, value: float | None = None, factor: float = 1.0
+) -> str:
+    """Return "0.18 to 0.76", "at least 0.09", "at most 3.2": both ends of an interval times a
+    factor, each with two digits of its distance from the value.
+
+    An end that is None or infinite is no bound. Without a value both ends have two digits of half
+    their distance, and a single one has four digits.
+    """
+    known = [_finite(low), _finite(high)]
+    bounds = [end for end in known if end is not None]
+    if not bounds:
+        return "no bound"
+    middle = _finite(value)
+    sides = [abs(end - middle) if middle is not None else 0.0 for end in bounds]
+    # An end at the value itself, but for rounding, has the digits of the other end.
+    widest = max(sides) or (bounds[-1] - bounds[0]) / 2
+    shown = [
+        _to_digits(end * factor, (side if side > _ROUNDING * widest else widest) * factor)
+        for end, side in zip(bounds, sides, strict=True)
+    ]
+    if len(shown) == 2:
+        return f"{shown[0]} to {shown[1]}"
+    return f"{'at most' if known[0] is None else 'at least'} {shown[0]}"
+
+
+def not_known(reason: str) -> str:
+    """Return "not known: 2 cities": what is shown in place of an interval that is not stated."""
+    return f"not known: {reason.removeprefix('not known: ')}"
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _to_digits(value: float, error: float) -> str:
+    """Return a number to two digits of its error, to four of its own without one."""
+    if not error:
+        return f"{value:.{four_digits(value)}f}"
+    decimals = min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS)
+    return f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
+
+
+def four_digits(value: float) -> int:
+    """Return how many decimals show four digits of a value that has no error."""
+    return max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS), 0) if value else 3
 
 
 def duration(seconds: float | None) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Ge, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -28,7 +28,7 @@ from rig.problems import Problem
 from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
 from scenarios.common.calibration import Length, calibrate, rate_of
-from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX
+from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0
@@ -75,7 +75,7 @@ class Offline:
         ] = 0.5
         limit_s: Annotated[
             float,
-            Gt(0),
+            Interval(gt=0, le=LIMIT_MAX_S),
             Unit("s"),
             doc("What a batch may take beyond what the calibration makes expect."),
         ] = 60.0

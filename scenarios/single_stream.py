@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Ge, Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Task
@@ -19,7 +19,7 @@ from rig.model.trial import Measured, Sample
 from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
-from scenarios.common.limits import IDLE_MAX_S
+from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
 PERCENTILES = (50, 90, 99)
 #: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of
@@ -52,12 +52,15 @@ class SingleStream:
         warmup: Annotated[Count, Ge(0), doc("Queries before all others, which do not count.")] = 2
         repeat: Annotated[
             Count,
-            Ge(1),
+            Interval(ge=1, le=REPEAT_MAX),
             doc("Runs of each phase in one window, for devices too fast for the monitor."),
         ] = 1
-        limit_s: Annotated[float, Gt(0), Unit("s"), doc("Longest time that a query may take.")] = (
-            20.0
-        )
+        limit_s: Annotated[
+            float,
+            Interval(gt=0, le=LIMIT_MAX_S),
+            Unit("s"),
+            doc("Longest time that a query may take."),
+        ] = 20.0
         interleaved: Annotated[
             bool,
             doc(

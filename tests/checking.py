@@ -16,7 +16,7 @@ from rig.trace import fingerprint
 from rig.trace.fingerprint import Fingerprint
 
 
-def check(session: Path) -> command.Check:
+def check(session: Path, **_: object) -> command.Check:
     """Recompute every number of a session."""
     return command.check(session, fingerprints)
 

@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.conftest import ROOT
 
@@ -62,3 +64,30 @@ def test_every_page_is_named_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
         assert f"docs/{page.name}" in readme, page.name
+
+
+def pinned(name: str) -> dict[str, str]:
+    """Return the packages of a file of versions, by their names as registries write them."""
+    rows = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+    return {canonicalize_name(package): version for package, version in rows}
+
+
+def test_the_lock_has_the_versions_of_the_constraints_and_a_hash_of_each_package() -> None:
+    lock = (ROOT / "constraints.lock").read_text(encoding="utf-8")
+    assert "//" not in lock, "no address of a registry"
+    known = pinned("constraints.txt")
+    locked = pinned("constraints.lock")
+    assert {name: version for name, version in locked.items() if known.get(name) != version} == {}
+    packages = re.split(r"^(?=\S)", lock, flags=re.MULTILINE)[1:]
+    assert len(packages) == len(locked)
+    assert all("--hash=sha256:" in package for package in packages)
+
+
+def test_the_lock_has_every_package_that_the_tests_need() -> None:
+    extras = re.search(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert extras is not None
+    wanted = [*PROJECT["project"]["dependencies"]]
+    for extra in extras[1].split():
+        wanted += PROJECT["project"]["optional-dependencies"][extra]
+    names = {canonicalize_name(Requirement(each).name) for each in wanted}
+    assert names <= pinned("constraints.lock").keys()

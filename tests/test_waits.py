@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drivers.host_counters.recording import CounterRecording, Polling
@@ -25,17 +26,19 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.check import signature
 from rig.errors import BenchError, ConfigError, DataError, DeadlineError, DeviceNotFound
 from rig.host.kill_with_parent import KillWithParent
+from rig.host.python_child import PythonChild
 from rig.host.serial_port import SerialPort
 from rig.interfaces.context import BenchContext
 from rig.live.observers import Observers
 from rig.store import provenance
 from rig.trace import fingerprint, recovery
+from rig.trace.writer import TraceWriter
 from scenarios.tasks.qubo.library import Library
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess
-from sut_backends.sdk import install
+from sut_backends.sdk import installer
 from sut_backends.served.endpoints import PtyEndpoint, TcpEndpoint
 from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import Scripted
@@ -45,6 +48,7 @@ from tests.waiting import eventually
 #: The limit set for these tests, and what the machine may take beside it.
 SHORT_S = 0.1
 SLACK_S = 9.0
+HZ = 1000
 HANGS = "#!/bin/sh\nexec sleep 600\n"
 
 
@@ -130,21 +134,25 @@ def test_a_process_that_does_not_end_when_it_is_asked_to() -> None:
 
 @pytest.mark.parametrize("what", ["watchdog", "holder"])
 def test_a_process_of_our_own_that_does_not_end_when_it_is_released(
-    what: str, monkeypatch: pytest.MonkeyPatch
+    what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("rig.bench.supply_watchdog._LEAVE_S", SHORT_S)
     monkeypatch.setattr("rig.host.kill_with_parent._LEAVE_S", SHORT_S)
-    deaf = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, text=what == "watchdog")
     if what == "watchdog":
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        sleeps = "import time; print('ready', flush=True); time.sleep(600)  # until it is killed"
+        (tmp_path / "deaf_child.py").write_text(sleeps)
         with SupplyWatchdog() as watchdog:
-            watchdog._process = deaf
+            watchdog._child = PythonChild("deaf_child", (), "a deaf child")
+        assert watchdog._child.process.returncode == -9
     else:
+        deaf = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
         holder = KillWithParent(os.getpid())
         real, holder._holder = holder._holder, deaf
         holder.close()
         holder._holder = real
         holder.close()
-    assert deaf.returncode == -9
+        assert deaf.returncode == -9
 
 
 @limit("rig.live.observers._END_S")
@@ -159,16 +167,28 @@ def test_an_observer_that_does_not_return() -> None:
 
 @limit("rig.trace.recovery._LIMIT_S")
 @pytest.mark.usefixtures("short")
-def test_a_recovery_of_a_trace_that_does_not_end(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be recovered") as caught:
-        recovery.recover(tmp_path / "partial.jls", tmp_path / "trace.jls")
-    assert "not done after" in caught.value.evidence
-    assert not list(tmp_path.iterdir())
+def test_a_recovery_of_a_trace_that_does_not_end(
+    hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(hanging))
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="", about={}, sync_kind="none"
+    ) as writer:
+        writer.analog(np.ones(HZ), np.ones(HZ))
+    partial = (tmp_path / "trace.jls").rename(tmp_path / "partial.jls")
+    with pytest.raises(DataError, match="was not recovered in time") as caught:
+        recovery.recover(partial, tmp_path / "trace.jls")
+    assert "not done after 0.3 s" in caught.value.evidence
+    left = {path.name for path in tmp_path.iterdir()} - {hanging.name}
+    assert left == {"gaps.jsonl", "partial.jls"}
 
 
 @limit("rig.trace.fingerprint._LIMIT_S")
 @pytest.mark.usefixtures("short")
-def test_a_trace_whose_reader_does_not_end(tmp_path: Path) -> None:
+def test_a_trace_whose_reader_does_not_end(
+    hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(hanging))
     trace = tmp_path / "trace.jls"
     trace.write_bytes(b"")
     (found,) = fingerprint.read([trace]).values()
@@ -262,7 +282,7 @@ class Still(Scripted):
 
 def test_an_installer_that_hangs() -> None:
     with pytest.raises(BenchError, match=r"took longer than 0\.1 s"):
-        install._run(["sleep", "600"], "the packages cannot be installed", SHORT_S)
+        installer.run(["sleep", "600"], "the packages cannot be installed", SHORT_S)
 
 
 # The page

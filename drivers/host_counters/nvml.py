@@ -10,7 +10,7 @@ the real binding on a simulated library.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -139,6 +139,16 @@ class Nvml:
         )
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
         self._open = True
+
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return rates and limits of error as the settings have them."""
+        return replace(
+            info,
+            sample_hz=settings.poll_hz,
+            edge_hz=settings.poll_hz,
+            accuracy=info.accuracy if settings.calibration else _accuracy(settings),
+        )
 
     @staticmethod
     def simulates(settings: Settings) -> bool:

@@ -10,7 +10,7 @@ on a simulated powercap tree only.
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -27,6 +27,7 @@ from drivers.host_counters.recording import (
     Polling,
 )
 from drivers.host_counters.sim.rapl import RaplSimulator
+from rig import typed
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
@@ -55,6 +56,13 @@ _HINT = (
     'KERNEL=="intel-rapl*", '
     'RUN+="/bin/chgrp rapl /sys%p/energy_uj", RUN+="/bin/chmod g+r /sys%p/energy_uj"'
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is read again of the details that a session has of the counter."""
+
+    max_energy_range_uj: int
 
 
 class Rapl:
@@ -100,8 +108,17 @@ class Rapl:
         self._settings = settings
         self.simulator = simulator
         self._counter = ZoneCounter(zone)
-        self._accuracy = _accuracy(settings, self._counter)
+        self._accuracy = _accuracy(settings, self._counter.modulus_nj)
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
+
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return rates and limits of error as the settings have them, for the counter's range."""
+        counted = typed.take(_Counted, dict(info.details), "provenance.json, monitor")
+        modulus = modulus_nj(counted.max_energy_range_uj)
+        limits = info.accuracy if settings.calibration else _accuracy(settings, modulus)
+        rate_hz = settings.poll_hz
+        return replace(info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=limits)
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
@@ -340,7 +357,7 @@ def _number(path: Path) -> int:
         ) from error
 
 
-def _accuracy(settings: Rapl.Settings, counter: ZoneCounter) -> Accuracy:
+def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
     if settings.calibration:
         return accuracy.load(Path(settings.calibration))
     simulated = settings.root == "simulator"
@@ -356,7 +373,7 @@ def _accuracy(settings: Rapl.Settings, counter: ZoneCounter) -> Accuracy:
             "a comparison with a power meter",
         )
     gain = settings.gain_limit or abs(settings.simulator.gain)
-    unit_j = counter.modulus_nj / _REGISTER * 1e-9
+    unit_j = largest_nj / _REGISTER * 1e-9
     claim = (
         "the simulator's own error"
         if simulated

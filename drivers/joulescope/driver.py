@@ -128,6 +128,18 @@ class Joulescope:
         return is_simulated(settings.device)
 
     @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return the rates and the limits of error of the model, in the ranges that are set."""
+        model = models.Js110() if info.name.endswith("JS110") else models.Js220()
+        promised = models.promised(model, _wanted(settings))
+        return dataclasses.replace(
+            info,
+            sample_hz=TICK_HZ / model.sample_ticks,
+            edge_hz=TICK_HZ,
+            accuracy=info.accuracy if settings.calibration else promised,
+        )
+
+    @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rates of the model that is named, of a JS220 where none is."""
         named = settings.simulator.model if is_simulated(settings.device) else settings.device

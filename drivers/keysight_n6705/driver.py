@@ -10,6 +10,7 @@ own clock, and starts the log with the first.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -66,6 +67,13 @@ class KeysightN6705:
         self._model, self._serial, self._firmware = link.identity()
         self._period_s = self._prepare()
         self._accuracy = self._promise()
+
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return the limits of error in the range that is set, at the instrument's period."""
+        limits = _limits(settings, 1 / info.sample_hz)
+        kept = info.accuracy if settings.calibration else limits
+        return dataclasses.replace(info, accuracy=kept)
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
@@ -298,16 +306,9 @@ class KeysightN6705:
 
     def _promise(self) -> Accuracy:
         settings = self._settings
-        drift_s = self._settings.io_manager.drift_s
         if settings.calibration:
             return accuracy.load(Path(settings.calibration))
-        ppm = settings.io_manager.ppm if settings.sync == "io_manager" else 0.0
-        edge_s = {
-            "voltage": setup.POINT_S,
-            "trigger": TRIGGER_S,
-            "io_manager": TRIGGER_S + drift_s,
-        }[settings.sync]
-        return promised(self._period_s, settings.current_range_a, edge_s, ppm)
+        return _limits(settings, self._period_s)
 
     @property
     def _trusted(self) -> dict[str, float]:
@@ -341,6 +342,17 @@ class KeysightN6705:
             f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's "
             f"clock by more than 500 ppm{unseen}"
         )
+
+
+def _limits(settings: N6705Settings, period_s: float) -> Accuracy:
+    """Return the limits of error as the settings have them, for means over `period_s`."""
+    ppm = settings.io_manager.ppm if settings.sync == "io_manager" else 0.0
+    edge_s = {
+        "voltage": setup.POINT_S,
+        "trigger": TRIGGER_S,
+        "io_manager": TRIGGER_S + settings.io_manager.drift_s,
+    }[settings.sync]
+    return promised(period_s, settings.current_range_a, edge_s, ppm)
 
 
 def _clock_of(world: World) -> LogClock:

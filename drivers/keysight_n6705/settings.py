@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Gt, Interval, Unit, doc
+from annotated_types import Interval, Unit, doc
 
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A
@@ -93,7 +93,9 @@ class N6705Settings:
         Unit("s"),
         doc("How long the instrument may hold a record back; later ones are lost."),
     ] = 0.02
-    timeout_s: Annotated[float, Gt(0), Unit("s"), doc("Time within which it answers.")] = 3.0
+    timeout_s: Annotated[
+        float, Interval(gt=0, le=3600), Unit("s"), doc("Time within which it answers.")
+    ] = 3.0
     calibration: Annotated[
         PathText, doc("File of limits of error, in place of those of the data sheet.")
     ] = ""

@@ -134,6 +134,18 @@ class StLpm01a:
         ]
         return [_found(port.device, port.serial_number or "") for port in ports]
 
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return rates, SYNC and limits of error as the settings have them."""
+        return dataclasses.replace(
+            info,
+            sample_hz=settings.sample_hz,
+            edge_hz=settings.sample_hz / 2,
+            accuracy=info.accuracy if settings.calibration else _promised(settings),
+            sync="stamps" if settings.sees_events else "none",
+            min_pulse_s=1e-6 if settings.sees_events else 0.0,
+        )
+
     @property
     def info(self) -> MonitorInfo:
         """Return what the board reports about itself."""

@@ -22,8 +22,9 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
+from drivers.worker_lines import EventsFile, Lines
 from drivers.xylo_board.clock_tie import SETTLE_S
-from drivers.xylo_board.events import CHANNELS, ChannelEvents, EventsFile, Lines, standard_place
+from drivers.xylo_board.events import CHANNELS, ChannelEvents, standard_place
 from drivers.xylo_board.recording import BoardRecording
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError
@@ -36,6 +37,7 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
 SIMULATOR: Final = "simulator"
+_NAMED_BY: Final = "monitor.xylo_board.events and sut.xylo.power_events"
 #: USB feeds the board, and gives no more.
 _MOST_W = 100.0
 _GAP_PERIODS = 3.5
@@ -88,13 +90,20 @@ class XyloBoard:
         self.simulator = simulator
         self._accuracy = _accuracy(settings)
         path = Path(settings.events) if settings.events else standard_place()
-        self._lines: Lines = simulator if simulator else EventsFile(path)
+        self._lines: Lines = simulator if simulator else EventsFile(path, _NAMED_BY)
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
         where = "the simulator" if simulator else str(path)
         self._events = ChannelEvents(
             self._lines, settings.channel, settings.power_hz, settings.clock_limit_ppm, where
         )
         self._details: dict[str, Any] = {}
+
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return rates and limits of error as the settings have them."""
+        limits = info.accuracy if settings.calibration else _accuracy(settings)
+        rate_hz = settings.power_hz
+        return replace(info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=limits)
 
     @staticmethod
     def simulates(settings: Settings) -> bool:

@@ -5,14 +5,14 @@ to a file (sut_backends/xylo/power_events.py says how).
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from drivers.worker_lines import Lines
 from drivers.xylo_board.clock_tie import ClockTie
 from rig.errors import BenchError, DeviceLost
 from rig.plain_text import visible
@@ -25,52 +25,6 @@ def standard_place() -> Path:
     """Return where worker and driver meet unless the bench file says otherwise."""
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     return folder / f"neurorig-xylo-power-{os.getuid()}.jsonl"
-
-
-class Lines(Protocol):
-    """Where the lines of the worker come from."""
-
-    def new(self) -> list[dict[str, Any]]:
-        """Return the lines that have come since."""
-
-
-class EventsFile:
-    """Follows the file that the worker appends to; one that is not there yet has no lines."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = 0
-        self._rest = b""
-        self._inode = 0
-
-    def new(self) -> list[dict[str, Any]]:
-        """Return the lines that have come since; those of a new file after those of an old one."""
-        try:
-            with self._path.open("rb") as file:
-                inode = os.fstat(file.fileno()).st_ino
-                if inode != self._inode or os.fstat(file.fileno()).st_size < self._at:
-                    self._inode = inode
-                    self._at = 0
-                    self._rest = b""
-                file.seek(self._at)
-                found = file.read()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise BenchError(
-                "the board's power events cannot be read",
-                evidence=f"{self._path}: {error.strerror}",
-                try_next="monitor.xylo_board.events and sut.xylo.power_events name one file",
-            ) from error
-        self._at += len(found)
-        *whole, self._rest = (self._rest + found).split(b"\n")
-        try:
-            lines = [json.loads(line) for line in whole]
-        except ValueError as error:
-            raise _foreign(self._path, whole[0]) from error
-        if not all(isinstance(line, dict) for line in lines):
-            raise _foreign(self._path, whole[0])
-        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +149,3 @@ class ChannelEvents:
             tie.hear(stamp_ns, read_ns)
             self.count += 1
             self._waiting.append((stamp_ns, read_ns, float(watts)))
-
-
-def _foreign(path: Path, line: bytes) -> BenchError:
-    return BenchError(
-        "this file holds no power events",
-        evidence=f"{path}: {line[:60]!r}",
-        try_next="monitor.xylo_board.events and sut.xylo.power_events name one file, which the "
-        "worker writes",
-    )

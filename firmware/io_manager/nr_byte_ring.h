@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes between an interrupt and the rest of the program: one side puts, the other takes, and
-   neither has to lock, because an index of one byte is written at once. */
+   neither has to lock, because an index of one byte is written at once. The bytes are volatile as
+   the indices are: a compiler may move other stores past the one of an index. */
 #ifndef NR_BYTE_RING_H
 #define NR_BYTE_RING_H
 
@@ -10,7 +11,7 @@
 enum { NR_BYTE_RING_B = 128 }; /* a power of two; one byte stays free */
 
 struct nr_byte_ring {
-    uint8_t bytes[NR_BYTE_RING_B];
+    volatile uint8_t bytes[NR_BYTE_RING_B];
     volatile uint8_t next; /* to be put */
     volatile uint8_t first;
 };

@@ -27,6 +27,7 @@ from rig.api.support.bundle import Bundle, BundleFile
 from rig.bench.scan import scan
 from rig.plain_text import visible
 from rig.units import bytes_text
+from rig.user_folders import expanded
 
 _COLUMNS = (
     Column("file", lambda file: file.name),
@@ -140,7 +141,7 @@ class SupportCard(QFrame):
         if self._bundle is None:
             return
         made = self._bundle
-        path = Path(self._path.text()).expanduser()
+        path = expanded(self._path.text())
         self._shell.worker.do(lambda: made.write(path), self._written, self._fail, key="support")
 
     def _written(self, path: Path) -> None:

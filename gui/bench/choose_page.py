@@ -12,6 +12,7 @@ from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.bench.examples import Example
+from rig.user_folders import expanded
 
 _WITHOUT = "virtual-asc"
 _RECENT_PX = 130
@@ -97,7 +98,7 @@ class ChoosePage(QWidget):
     def _create(self) -> None:
         path = self._target.text().strip()
         if self._example is not None and path:
-            self.created.emit(self._example.name, Path(path).expanduser())
+            self.created.emit(self._example.name, expanded(path))
 
     def _open_recent(self) -> None:
         for path in self._recent.selected()[:1]:

@@ -14,6 +14,7 @@ from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
 from gui.widgets.text import plain
 from rig.bench.bench_file import BenchFile
+from rig.user_folders import expanded
 
 PAGES = (
     ("files", "Files", "Alt+1"),
@@ -81,7 +82,7 @@ class FileBar(QWidget):
     def name(self) -> Path | None:
         """Return the name to save under, None where it is the file's own."""
         text = self._name.text().strip()
-        return Path(text).expanduser() if text and not self._name.isHidden() else None
+        return expanded(text) if text and not self._name.isHidden() else None
 
     def mark_page(self, name: str) -> None:
         """Show which page it is."""

@@ -19,6 +19,7 @@ from rig.kinds import registry as kinds
 from rig.live.running import RunningMetric, RunningSession
 from rig.model.metric import Prominence
 from rig.results import labels
+from rig.stats.binomial import student
 from rig.store.events import (
     Event,
     Opened,
@@ -104,6 +105,11 @@ class Running:
         if self.count < 2:
             return None
         return float((self.squares / (self.count - 1) / self.count) ** 0.5)
+
+    @property
+    def half(self) -> float | None:
+        """Return the half of the mean's 95 % interval (Student's t), None of a single value."""
+        return None if self.error is None else student(self.count - 1) * self.error
 
 
 @dataclass(frozen=True, slots=True)

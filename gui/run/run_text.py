@@ -8,7 +8,7 @@ import math
 from gui.run.record import Picture, Stage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
-from rig.units import duration, quantity, scale, share
+from rig.units import duration, ends, not_known, quantity, scale, share
 
 
 def progress(picture: Picture) -> str:
@@ -84,10 +84,9 @@ def metric_mean(row: RunningMetric) -> str:
         return quantity(row.value, row.unit, half)
     value = quantity(row.value, row.unit)
     if not row.interval.known:
-        return value
+        return f"{value}  ({not_known(row.interval.reason)})" if row.interval.reason else value
     factor, _ = scale(row.value, row.unit)
-    low, high = (f"{end * factor:.4g}" for end in (row.interval.low, row.interval.high))
-    return f"{value}  ({low} to {high})"
+    return f"{value}  ({ends(row.interval.low, row.interval.high, row.value, factor)})"
 
 
 def metric_spread(row: RunningMetric) -> str:
@@ -109,7 +108,7 @@ def so_far(picture: Picture) -> list[tuple[str, str]]:
     if picture.right.count:
         found.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
     if picture.latency.count:
-        found.append(("latency", quantity(picture.latency.mean, "s", picture.latency.error)))
+        found.append(("latency", quantity(picture.latency.mean, "s", picture.latency.half)))
     if picture.retransmissions:
         found.append(("retransmissions", f"{picture.retransmissions}"))
     return found

@@ -227,8 +227,10 @@ class RunScreen(Screen):
             session = open_session(folder)
             judged = session.verdict
             if judged:
-                return True, f"The {len(session.results.trials)} trials replicate ({judged.rule})."
-            return False, f"Not replicated: {judged.reason} ({judged.rule})."
+                count = len(session.results.trials)
+                about = f" for {judged.scope}" if judged.scope else ""
+                return True, f"PASS: {count} trials agree{about} ({judged.rule})."
+            return False, f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
 
         self.outcome.say("Finished; the verdict is being read ...", "")
         self.shell.worker.do(

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
 from gui.widgets.text import tip
+from rig.user_folders import expanded
 
 #: Somebody who types is not disturbed before this.
 _SETTLE_MS = 250
@@ -84,9 +85,9 @@ class SetupPanel(QWidget):
                 if box.currentData()
             },
             settings=self.settings.toPlainText(),
-            claim=Path(text).expanduser() if text else None,
+            claim=expanded(text) if text else None,
             trials=self.trials.value() or None,
-            root=Path(self.root.text().strip() or "sessions").expanduser(),
+            root=expanded(self.root.text().strip() or "sessions"),
         )
 
     def set_bench(self, path: Path | None, facts: BenchFacts | None) -> None:
@@ -150,7 +151,7 @@ class SetupPanel(QWidget):
 
     def _bench_typed(self) -> None:
         text = self.bench.text().strip()
-        path = Path(text).expanduser() if text else None
+        path = expanded(text) if text else None
         if path != self._bench:
             self.bench_chosen.emit(path)
 

@@ -53,7 +53,7 @@ _METRICS = (
         tip="as if the sessions had nothing in common",
     ),
     Column(
-        "± if unchanged",
+        "± 95 %, if unchanged",
         lambda pair: spread_text(pair, pair.shared) if pair.shared_parts else "",
         right=True,
         tip="as if the instrument that both used had not changed at all",

@@ -9,12 +9,16 @@ from rig.api.archive.listing import Listed
 from rig.units import bytes_text
 
 _COLOURS = {
-    "replicates": "ok",
-    "does not replicate": "bad",
+    "PASS": "ok",
+    "FAIL": "bad",
+    "INVALID": "bad",
+    "NOT TESTED": "warn",
+    listing.CHANGED: "bad",
     listing.RUNNING: "accent",
     "abort": "warn",
     "fail": "bad",
     listing.KILLED: "warn",
+    listing.EMPTY: "muted",
     listing.UNREADABLE: "bad",
 }
 

@@ -79,7 +79,7 @@ class SessionsScreen(Screen):
         self._search.setObjectName("sessions-search")
         self._search.setAccessibleName("Search sessions")
         self._search.setPlaceholderText(
-            "search: words, #tag, status:killed, verdict:false, -without"
+            "search: words, #tag, status:killed, verdict:fail, -without"
         )
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)

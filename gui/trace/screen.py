@@ -43,6 +43,7 @@ from rig.annotations import Annotations
 from rig.api.sessions.session import Session
 from rig.api.traces.edges import EdgeTimes
 from rig.errors import RigError
+from rig.user_folders import expanded
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
@@ -324,7 +325,7 @@ class TraceScreen(Screen):
         """Save the picture as the export panel names it, and copy it; no file is overwritten."""
         if self.state is None:
             return
-        path = free_path(Path(self.export.picture.text().strip()).expanduser())
+        path = free_path(expanded(self.export.picture.text().strip()))
         try:
             picture_file.save(self.stack, path)
         except RigError as error:

@@ -36,6 +36,7 @@ from rig.api.sessions.session import Session
 from rig.api.trials.drift import RULE_DRIFT, RULE_ODD
 from rig.api.trials.replication import MetricTrials, SessionTrials, session_trials
 from rig.api.trials.within import RULE, sentences, within_trials
+from rig.results.verdict import Outcome
 
 _EMPTY = (
     "Open a session to see its trials: on the start page, from the list of sessions, or by "
@@ -43,7 +44,7 @@ _EMPTY = (
 )
 _LEGEND = (
     "Dots: trials, from top to bottom in order of time, about the {reference}; hollow: invalid. "
-    "Green: ±5 %. Bars: 95 % intervals, thick for the same samples, thin for other samples."
+    "Green: within 5 %. Bars: 95 % intervals, thick for the same samples, thin for other samples."
 )
 
 
@@ -112,7 +113,7 @@ class TrialsScreen(Screen):
         if view.note:
             self._notice.show_text(view.note)
         self._headline.setText(words.headline(view))
-        self._headline.setStyleSheet(self._colour(view.results.replication.ok))
+        self._headline.setStyleSheet(self._colour(view.results.replication.judged))
         self._findings.setText(" ".join(view.sentences))
         self._findings.setVisible(bool(view.sentences))
         self._findings.setToolTip("\n\n".join((RULE_ODD, RULE_DRIFT, RULE)))
@@ -210,11 +211,17 @@ class TrialsScreen(Screen):
         self._findings.setStyleSheet(f"color: {theme.bad}; font-weight: bold")
         self._legend.setStyleSheet(f"color: {theme.muted}")
         if self.view is not None:
-            self._headline.setStyleSheet(self._colour(self.view.results.replication.ok))
+            self._headline.setStyleSheet(self._colour(self.view.results.replication.judged))
 
-    def _colour(self, ok: bool) -> str:
+    def _colour(self, outcome: Outcome) -> str:
         theme = self.shell.theme
-        return f"color: {theme.ok if ok else theme.bad}; font-weight: bold"
+        colours = {
+            Outcome.PASS: theme.ok,
+            Outcome.FAIL: theme.bad,
+            Outcome.NOT_TESTED: theme.warn,
+            Outcome.INVALID: theme.bad,
+        }
+        return f"color: {colours[outcome]}; font-weight: bold"
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
-from rig.results.replication import LIMIT, RULES, MetricVerdict, Verdict
+from rig.results.replication import LIMIT, RULES
 from rig.results.stated import Stated, stated
+from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome, Verdict
 from rig.stats.few_trials import TREND_LEAST
 from rig.units import quantity, scale
 
@@ -17,7 +18,7 @@ from rig.units import quantity, scale
 SHOWN_MAX = 0.20
 RULE_TITLES = {REPLICATION: "NeuroBench rule", AUDIT: "Audit rule"}
 RULE_MEANINGS = {
-    REPLICATION: "mean of 5 trials within ±5 % of it",
+    REPLICATION: "mean of 5 trials within 5 % of it",
     AUDIT: "mean not worse than 95 % of it",
 }
 _SELF = "self-consistency-5-percent"
@@ -67,14 +68,14 @@ def statement(metric: MetricTrials) -> tuple[str, str]:
 
 
 def _interval(text: str, told: Stated, reason: str) -> str:
-    return f"none, {reason}" if reason else f"{text} {told.unit}".rstrip()
+    return text if reason else f"{text} {told.unit}".rstrip()
 
 
 def verdict(metric: MetricTrials) -> str:
     """Return in a few words whether the trials of a metric replicate."""
-    judged = metric.replication
+    judged = metric.replication or metric.drawn
     if judged is None:
-        return "not judged"
+        return "not tested"
     return f"{mark(judged.ok)} {percent(judged.deviation)}"
 
 
@@ -86,8 +87,11 @@ def mark(ok: bool) -> str:
 def judged(metric: MetricTrials, rule: str) -> str:
     """Return what the session itself says of a metric, by which rule."""
     found = metric.replication
+    if metric.drawn is not None:
+        return drawn(metric.drawn, metric.metric.unit)
     if found is None:
-        return "The session's rule does not look at this metric."
+        reason = metric.not_tested or "the session's rule is not about it"
+        return f"Not tested: {reason}."
     if rule == _SELF:
         what = "every trial is" if found.ok else "not every trial is"
         return (
@@ -101,12 +105,24 @@ def judged(metric: MetricTrials, rule: str) -> str:
     return ", ".join(parts) + "."
 
 
+def drawn(test: DrawnVerdict, unit: str) -> str:
+    """Return what a statistical test says of a claimed metric."""
+    claimed = quantity(test.claimed, unit)
+    measured = quantity(test.mean, unit)
+    return (
+        f"{mark(test.ok)} claim {claimed}: measured {measured}, chance {test.chance:.2g} "
+        f"(limit {test.limit:.2g})."
+    )
+
+
 def headline(view: SessionTrials) -> str:
     """Return the verdict of a session in a line."""
     found = view.results.replication
-    if found.ok:
-        return f"✓ The trials replicate ({found.rule})."
-    return f"✗ The trials do not replicate: {found.reason} ({found.rule})."
+    if found.judged is Outcome.PASS:
+        about = f" for {found.scope}" if found.scope else ""
+        return f"✓ PASS{about} ({found.rule})."
+    sign = "" if found.judged is Outcome.NOT_TESTED else "✗ "
+    return f"{sign}{found.judged.upper()}: {found.reason} ({found.rule})."
 
 
 def outcome(found: WhatIf, rule: str, name: str) -> str:
@@ -114,6 +130,12 @@ def outcome(found: WhatIf, rule: str, name: str) -> str:
     if found.refused:
         return found.refused
     judged = found.verdicts[rule]
+    if judged.outcome is Outcome.NOT_TESTED:
+        return f"not tested: {judged.not_tested.get(name) or judged.reason}"
+    test = judged.drawn.get(name)
+    if test is not None and judged.ok is test.ok:
+        word = "holds" if test.ok else "does not hold"
+        return f"{mark(test.ok)} {word}: chance {test.chance:.2g} (limit {test.limit:.2g})"
     row = judged.per_metric.get(name)
     if row is not None and _of_the_metric(judged, row):
         if not percent(row.deviation).strip("0 %"):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.widgets.text import PlainLabel
+from rig.user_folders import expanded
 
 
 class PathField(QLineEdit):
@@ -48,7 +49,7 @@ class PathField(QLineEdit):
         """Hand the path on, where there is one."""
         text = self.text().strip().removeprefix("file://")
         if text:
-            self.given.emit(Path(text).expanduser())
+            self.given.emit(expanded(text))
 
 
 class PathBar(QFrame):

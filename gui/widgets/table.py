@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from gui import theme
 from gui.widgets.text import tip
+from rig import table_file
 from rig.plain_text import visible
 
 Index = QModelIndex | QPersistentModelIndex
@@ -197,11 +198,11 @@ class Table(QTableView):
         indexes = self._selected() or [
             self._sorted.index(row, 0) for row in range(self._sorted.rowCount())
         ]
-        lines = ["\t".join(column.head for column in self._rows.columns)]
+        lines = [[column.head for column in self._rows.columns]]
         for index in indexes:
             row = self._row(index)
-            lines.append("\t".join(visible(column.text(row)) for column in self._rows.columns))
-        return "\n".join(lines)
+            lines.append([column.text(row) for column in self._rows.columns])
+        return table_file.tabbed(lines)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Copy by the keys for it; Tab leaves the table."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from rig.api.sessions.session import Session
+from rig.bench import config
 from rig.bench.console import console
 from rig.model.steps import Sync
 from rig.session import session
@@ -108,7 +109,6 @@ class OpenBench:
         )
 
 
-@contextmanager
 def open_bench(
     path: Path | str,
     settings: Settings = (),
@@ -117,18 +117,32 @@ def open_bench(
     *,
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
-) -> Iterator[OpenBench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every port
-    closed, whatever happened.
+) -> AbstractContextManager[OpenBench]:
+    """Open everything a bench file names, in a `with` statement; on leaving, the DUT's supply is
+    off and every port closed, whatever happened. A file that is none, or wrong, is refused at once.
 
     `settings` override keys of the file: {"task.asc.samples": 12}, or ["task.asc.samples=12"] as on
     the command line. `subscribers` get the events of opening and of each session
     (rig.store.events), `observers` live blocks, `listeners` what passes the line to the device, all
     from the beginning on; `stop` ends opening and runs from another thread.
     """
+    given = overrides(settings)
+    config.load(Path(path), given)
+    return _opened(Path(path), given, subscribers, stop, observers, listeners)
+
+
+@contextmanager
+def _opened(
+    path: Path,
+    settings: Sequence[str],
+    subscribers: Sequence[Subscriber],
+    stop: Stop | None,
+    observers: Sequence[Observer],
+    listeners: Sequence[Wire],
+) -> Iterator[OpenBench]:
     with session.open_bench(
         path,
-        overrides(settings),
+        settings,
         subscribers,
         stop,
         observers=observers,

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from rig import user_folders
 from rig.api.archive.listing import Listing
 from rig.api.bench import open_bench
 from rig.shipped import shipped
@@ -19,8 +19,7 @@ def default_root() -> Path:
     """Return where demonstration sessions are kept: the user's folder of data that can be made
     again.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "neurorig" / "demonstration"
+    return user_folders.cache() / "demonstration"
 
 
 def find(root: Path) -> Path | None:

@@ -29,8 +29,9 @@ from annotated_types import Ge, doc
 from rig import small_text
 from rig.bench import plugins
 from rig.bench.structure import nearest, typed, with_defaults
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from rig.settings.declare import PATH, Count, Matches, Number, Why
+from rig.user_folders import expanded
 
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"
@@ -118,10 +119,11 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
     """
     try:
         text = small_text.read(path)
-    except OSError as error:
+    except (OSError, DataError) as error:
+        evidence = error.cause if isinstance(error, DataError) else error.strerror or str(error)
         raise ConfigError(
             f"bench file {path} cannot be read",
-            evidence=error.strerror or str(error),
+            evidence=evidence,
             try_next="the path of a bench file; rig bench new virtual-asc writes one",
         ) from error
     except UnicodeDecodeError as error:
@@ -324,5 +326,5 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
         if PATH in getattr(hints[part.name], "__metadata__", ()) and value != part.default:
             base = Path.cwd() if part.name in overridden else folder
             # Links stay links: the Python of an environment is one, and is another without it.
-            changes[part.name] = os.path.abspath(base / Path(value).expanduser())  # noqa: PTH100
+            changes[part.name] = os.path.abspath(base / expanded(value))  # noqa: PTH100
     return dataclasses.replace(settings, **changes)

@@ -60,3 +60,11 @@ def find(section: str, kind: str) -> Any:
         path=f"{section}.{kind}",
         try_next=f"one of: {', '.join(names(section)) or 'none installed'}",
     )
+
+
+def speaks_for(kind: Any, hook: str, member: str) -> bool:
+    """Return whether a hook of a class is of the class that defines `member`, or of one derived
+    from that: a plug-in that overrides a member alone has inherited what it says no more.
+    """
+    owners = [each for each in getattr(kind, "__mro__", ()) if {hook, member} & set(vars(each))]
+    return not owners or hook in vars(owners[0])

@@ -77,7 +77,7 @@ def powered(
                 path="monitor",
                 try_next="switch the device's own supply by hand",
             )
-        watchdog.watch(resolved, switching(monitors))
+        watchdog.watch(resolved, switching(monitors), stop)
         for rail, monitor in switched.items():
             monitor.power(True)
             tell(RailState(rail, True))

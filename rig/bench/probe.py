@@ -122,7 +122,7 @@ def _findings(
             stack.callback(close_monitor, rail, monitor, subscribers)
             emit(Opened("monitor", choice.kind, monitor.info, rail))
             yield _of_monitor(rail, monitor)
-        watchdog.watch(resolved, [] if plays else switching(monitors))
+        watchdog.watch(resolved, [] if plays else switching(monitors), stop)
         yield from _unsupplied(resolved, monitors, context, plays)
         for rail, monitor in monitors.items():
             monitor.power(True)

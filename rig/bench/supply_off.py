@@ -29,23 +29,41 @@ class _Order:
     rails: tuple[str, ...]
 
 
-def carry_out(line: str) -> list[str]:
-    """Do what the watchdog was told to (rig/bench/supply_watchdog.py); return what went wrong, a
-    line a rail.
-    """
+@dataclass(frozen=True, slots=True)
+class SwitchOff:
+    """An order that is ready to be carried out: the bench is read, its drivers are imported."""
+
+    resolved: Config
+    rails: tuple[str, ...]
+
+    def carry_out(self) -> list[str]:
+        """Open and close the monitors of the rails, so that the supply is off; return what went
+        wrong, a line a rail.
+        """
+        problems = [_switch_off(self.resolved, rail) for rail in self.rails]
+        return [problem for problem in problems if problem]
+
+
+def prepare(line: str) -> SwitchOff:
+    """Read an order (rig/bench/supply_watchdog.py) and import the drivers that it needs."""
     order = typed.from_json(_Order, json.loads(line), "the order")
-    return switch_off(order.bench, order.rails)
+    return of_bench(order.bench, order.rails)
 
 
-def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
-    """Open and close the monitors of these rails, so that the supply is off; return what went
-    wrong, a line a rail.
-    """
+def of_bench(bench_toml: str, rails: Sequence[str]) -> SwitchOff:
+    """Read a bench file and import the drivers of its rails."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "bench.toml"
         path.write_text(bench_toml, encoding="utf-8")
         resolved = config.load(path)
-    return [problem for rail in rails if (problem := _switch_off(resolved, rail))]
+    for rail in rails:
+        plugins.find("monitor", resolved.monitors[rail].kind)
+    return SwitchOff(resolved, tuple(rails))
+
+
+def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
+    """Switch the supplies of these rails off; return what went wrong, a line a rail."""
+    return of_bench(bench_toml, rails).carry_out()
 
 
 def _switch_off(resolved: Config, rail: str) -> str:

@@ -2,24 +2,23 @@
 """A process that outlives a killed rig by a moment, to switch the DUT's supply off.
 
 Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of
-memory, nothing is left to switch a real instrument off: then this process finds its pipe closed,
-opens the instrument again, and closes it, which leaves the supply off.
+memory, only another process can switch a real instrument off: it finds its pipe closed, opens the
+instrument again, and closes it, which leaves the supply off.
 
-It waits beside whatever is measured, and is to take little of the computer: what it needs to switch
-off (rig/bench/supply_off.py), it imports only then.
+It imports the monitors' drivers and says that it is ready before power goes on, and its early death
+ends what the rig does: a supply is never on without it.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rig.errors import BenchError
+from rig.host.python_child import READY, PythonChild
+from rig.stop import Stop
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 _RELEASED = "released\n"
 #: So long the process may take to end once it is released; then it is killed.
 _LEAVE_S = 5.0
+_WHAT = "the process that watches over the supply"
 
 
 def switching(monitors: Mapping[str, EnergyMonitor]) -> list[str]:
@@ -42,27 +42,17 @@ class SupplyWatchdog:
     """Watch over the instruments of a bench from `watch` until the context is left."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._child: PythonChild | None = None
 
-    def watch(self, resolved: Config, rails: Sequence[str]) -> None:
-        """Start the process for the monitors of these rails."""
+    def watch(self, resolved: Config, rails: Sequence[str], stop: Stop) -> None:
+        """Start the process for the monitors of these rails, and wait until it is ready; from then
+        on what hears `stop` ends where the process has ended. Raises BenchError.
+        """
         if not rails:
             return
-        command = [
-            sys.executable,
-            "-c",
-            "import sys; from rig.bench.supply_watchdog import main; sys.exit(main())",
-        ]
-        try:
-            # In a session of its own: Ctrl-C is for the rig, which switches off by itself.
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, text=True, start_new_session=True
-            )
-        except OSError as error:
-            raise BenchError(
-                "no process can be started to watch over the supply", evidence=str(error)
-            ) from error
-        self._say(json.dumps({"bench": resolved.toml(), "rails": list(rails)}) + "\n")
+        order = json.dumps({"bench": resolved.toml(), "rails": list(rails)})
+        self._child = PythonChild(__name__, (), _WHAT, first=f"{order}\n")
+        stop.guard(self._child.ended)
 
     def __enter__(self) -> SupplyWatchdog:
         return self
@@ -73,32 +63,28 @@ class SupplyWatchdog:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._process is not None:
-            self._say(_RELEASED)
-            with suppress(OSError):
-                assert self._process.stdin is not None
-                self._process.stdin.close()
-            try:
-                self._process.wait(_LEAVE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-
-    def _say(self, line: str) -> None:
-        assert self._process is not None and self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+        if self._child is not None:
+            self._child.say(_RELEASED)
+            self._child.close(_LEAVE_S)
 
 
 def main() -> int:
-    """Wait for the rig's word or its end."""
-    first = sys.stdin.readline()
-    if not first or sys.stdin.read().endswith(_RELEASED):
-        return 0
-    from rig.bench.supply_off import carry_out
+    """Get ready for an order, and wait for the rig's word or its end."""
+    from rig.bench import supply_off
     from rig.plain_text import one_line
 
-    problems = carry_out(first)
+    first = sys.stdin.readline()
+    if not first:
+        return 0
+    ready = supply_off.prepare(first)
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
+    if sys.stdin.read().endswith(_RELEASED):
+        return 0
+    problems = ready.carry_out()
     sys.stderr.write("".join(f"{one_line(problem)}\n" for problem in problems))
     return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -104,7 +104,7 @@ class _Proof:
                 monitor = monitors[rail] = open_monitor(rail, choice, context)
                 stack.callback(close_monitor, rail, monitor, self.subscribers)
                 self._tell(Opened("monitor", choice.kind, monitor.info, rail))
-            watchdog.watch(resolved, switching(monitors))
+            watchdog.watch(resolved, switching(monitors), self.stop)
             for row in self._tested(resolved, context, monitors, stack):
                 told.add((row.wire, row.rail))
                 yield row

@@ -9,14 +9,17 @@ what is found is a finding, and nothing in it is a crash.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from rig import foreign_files
 from rig.bench import simulated
 from rig.bench.config import REDUCED_RATE
-from rig.check import files, report_again
+from rig.check import files, older_schema, report_again
 from rig.check import traces as check_traces
+from rig.check.again import Again
 from rig.check.cut_off import cut_off
 from rig.check.reasons import cannot, cause, to_blame
 from rig.check.replay import Replay
@@ -49,6 +52,7 @@ from rig.store.session_folder import (
 )
 from rig.trace import fingerprint
 from rig.trace.fingerprint import Fingerprint
+from rig.trace.recovery import Begun
 from rig.trace.trace import TRACE
 
 #: What status a folder has in which something lies that belongs into no session.
@@ -77,9 +81,15 @@ class Check:
         return self.status == "success" and all(finding.ok for finding in self.findings)
 
 
-def check(path: Path, read: Read = fingerprint.read, is_report_new: bool = False) -> Check:
+def check(
+    path: Path,
+    read: Read = fingerprint.read,
+    is_report_new: bool = False,
+    begun: Begun | None = None,
+) -> Check:
     """Check one session folder; raises DataError when it is none. `read` returns the fingerprints
-    of its traces; a report that the caller has just written is not made again.
+    of its traces; a report that the caller has just written is not made again. `begun` is called
+    before the trace of a trial that was cut off is recovered, as `rig.trace.recovery.recover` does.
     """
     if strange := inventory.strange(path):
         return Check(UNREAD, tuple(strange), ())
@@ -95,7 +105,7 @@ def check(path: Path, read: Read = fingerprint.read, is_report_new: bool = False
             Finding(to_blame(error), False, cannot("the trials", error)),
         ]
         return Check(told.status, tuple(found), (), told.head)
-    return _Session(folder, told, context, read, is_report_new).checked(rails)
+    return _Session(folder, told, context, read, is_report_new, begun).checked(rails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,15 @@ class _Session:
     context: results.Context
     read: Read
     is_report_new: bool
+    begun: Begun | None
 
     def checked(self, rails: Sequence[str]) -> Check:
         """Look at everything."""
         interleaved = self.context.interleaved
         found = list(files.findings(self.folder, self.journal, rails, interleaved))
         found += self._provenance()
+        again = Again.of(self.folder, self.context)
+        found += self._guarded(PROVENANCE, again.of_session)
         replay, of_replay = self._replay()
         found += of_replay
         finished = [
@@ -143,6 +156,9 @@ class _Session:
                 trial = None
                 of_trial = [Finding(f"trial-{number}", False, cannot("it", error))]
             found += of_trial
+            if recorded == number and self.journal.of_trial("trial_finished", number):
+                path = self.folder.trial(number)
+                found += self._guarded(path.name, partial(again.of_trial, path))
             trials += [trial] if trial is not None else []
         found += self._complete()
         try:
@@ -153,9 +169,17 @@ class _Session:
             found += report_again.compared(self.folder.path, self.context.provenance, trials)
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
+    def _guarded(self, name: str, findings: Callable[[], Iterable[Finding]]) -> list[Finding]:
+        """Return findings; whatever an untrusted file does to the code that reads it is one."""
+        try:
+            return list(findings())
+        except Exception as error:
+            return [Finding(name, False, cannot("it", error))]
+
     def _provenance(self) -> Iterator[Finding]:
         """Compare the provenance with the bench file."""
-        digest = hashlib.sha256((self.folder.path / BENCH).read_bytes()).hexdigest()
+        block = foreign_files.read_bytes(self.folder.path / BENCH, self.folder.path)
+        digest = hashlib.sha256(block).hexdigest()
         if self.context.provenance.bench_sha256 != digest:
             yield Finding(
                 PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}..."
@@ -226,7 +250,7 @@ class _Session:
             said = f"was recorded in {recorded.name}, and never measured: rig resume does it"
             return None, [Finding(path.name, False, said)]
         if finished is None:
-            return cut_off(self.context, path, number, seed)
+            return cut_off(self.context, path, number, seed, self.begun)
         own = []
         started = self.journal.of_trial("trial_started", number)
         if started is None or started.seed != seed:
@@ -263,7 +287,16 @@ class _Session:
                 f"{_told(trial.problems)}"
             )
             own.append(Finding(EVENTS, False, text))
-        return trial, [*own, *of_samples(path, trial), *of_lines(path, trial)]
+        older = self._is_older()
+        return trial, [*own, *of_samples(path, trial, older), *of_lines(path, trial)]
+
+    def _is_older(self) -> bool:
+        """Return whether the results are of a schema with other budgets."""
+        path = self.folder.path / RESULTS
+        if not path.exists():
+            return False
+        stored = foreign_files.read_text(path, errors="replace")
+        return _schema(stored) < older_schema.METHODS_SINCE
 
     def _unread(
         self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
@@ -335,15 +368,29 @@ class _Session:
         if len(trials) < len(self.folder.trials()):
             yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
             return
-        stored = path.read_text(encoding="utf-8", errors="replace")
+        stored = foreign_files.read_text(path, errors="replace")
         schema = _schema(stored)
         again = document.text(results.derive(self.context, trials), schema)
+        if schema < older_schema.METHODS_SINCE:
+            yield self._older_results(stored, again)
+            return
         different = "" if stored == again else difference(stored, again)
         yield Finding(
             RESULTS,
             not different,
             different or f"every number recomputed, {BYTES if stored == again else ROUNDED}",
         )
+
+    def _older_results(self, stored: str, again: str) -> Finding:
+        """Compare results of an older schema, as far as its methods are those of today."""
+        other = older_schema.comparable(strict_json.parse(again))
+        one = older_schema.without_settings(
+            older_schema.comparable(strict_json.parse(stored)), other
+        )
+        different = difference_of(one, other)
+        how = BYTES if one == other else ROUNDED
+        said = f"every value recomputed, {how}; {older_schema.NOT_COMPARED}"
+        return Finding(RESULTS, not different, different or said)
 
 
 def _schema(stored: str) -> int:

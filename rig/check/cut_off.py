@@ -17,19 +17,21 @@ from rig.store.segments import segments
 from rig.store.session_folder import (
     RECORDED,
 )
-from rig.trace.recovery import recover
+from rig.trace.recovery import Begun, recover
 from rig.trace.trace import PARTIAL, TRACE
 
 
 def cut_off(
-    context: results.Context, path: Path, number: int, seed: int
+    context: results.Context, path: Path, number: int, seed: int, begun: Begun | None = None
 ) -> tuple[Trial | None, list[Finding]]:
-    """Measure what a killed or failed trial left; the original files stay untouched."""
+    """Measure what a killed or failed trial left; the original files stay untouched. `begun`
+    as of `recover`.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         try:
             for place in segments(path):
                 for rail in context.provenance.monitors:
-                    _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
+                    _readable(place / rail, Path(scratch) / place.relative_to(path) / rail, begun)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:
             return None, [
@@ -46,11 +48,11 @@ def cut_off(
     return None, [Finding(path.name, False, detail + means(trial))]
 
 
-def _readable(folder: Path, scratch: Path) -> None:
+def _readable(folder: Path, scratch: Path, begun: Begun | None) -> None:
     """Put a copy of a trace that can be opened, and what lies beside it, into `scratch`."""
     scratch.mkdir(parents=True, exist_ok=True)
     if (folder / PARTIAL).exists():
-        recover(folder / PARTIAL, scratch / TRACE)
+        recover(folder / PARTIAL, scratch / TRACE, begun)
     for name in RECORDED:
         if (folder / name).exists() and not (scratch / name).exists():
             (scratch / name).symlink_to((folder / name).resolve())

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rig.model.finding import Finding
-from rig.store import inventory, session_folder
+from rig.store import inventory, session_folder, verified
 from rig.store.journal import Journal, JournalEvent
 from rig.store.session_folder import (
     BENCH,
     COMPLETIONS,
     EVENTS,
     PROVENANCE,
+    REPORT,
     RESULTS,
     SAMPLES,
     SIGNATURE,
@@ -24,6 +25,8 @@ from rig.store.session_folder import (
 )
 from rig.trace.trace import TRACE
 
+#: How names of further files end that are made of a finished session.
+_DERIVED = (".json", ".npz")
 #: Names of files and their hashes, as events.jsonl has them.
 Files = Mapping[str, str]
 
@@ -38,17 +41,20 @@ def findings(
         yield Finding(EVENTS, False, fault)
     if journal.torn:
         yield Finding(
-            EVENTS, False, "ends in the midst of a line: the process that wrote it was killed"
+            EVENTS,
+            False,
+            "ends in the midst of a line: the process that wrote it was killed. What wrote it "
+            "cuts that off when it is run again: rig resume, or rig report of a session that "
+            "finished",
         )
-    listed = _listed(journal)
+    listed = verified.listed(journal)
     there = inventory.files(folder.path)
     for name, digest in listed.items():
         if name not in there:
             yield Finding(name, False, "is missing")
         elif (now := session_folder.sha256(there[name])) != digest:
-            yield Finding(
-                name, False, f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
-            )
+            said = f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
+            yield Finding(name, False, f"{said}{_repair(name)}")
         else:
             yield Finding(name, True, "unchanged")
     unfinished = tuple(
@@ -63,7 +69,8 @@ def findings(
             and name not in (EVENTS, SIGNATURE)
             and not name.startswith(unfinished)
         ):
-            yield Finding(name, False, "was added: no line of events.jsonl names it")
+            said = "was added: no line of events.jsonl names it"
+            yield Finding(name, False, f"{said}{_repair(name)}")
     known = {
         str(above)
         for name in (*listed, *(f"{one}x" for one in unfinished))
@@ -77,8 +84,23 @@ def findings(
             yield Finding(
                 f"{name}/", False, "was added: no line of events.jsonl names a file in it"
             )
+    yield from (Finding(EVENTS, False, text) for text in renamed(journal))
     for name, why in _unlisted(journal, rails, listed, interleaved):
         yield Finding(EVENTS, False, f"names no {name}{why}")
+
+
+def _repair(name: str) -> str:
+    """Return what to do about a file whose line is missing, as a command that was killed between
+    the two leaves it; empty for a file that no such command writes.
+    """
+    of = name.removesuffix(session_folder.PARTIAL_SUFFIX)
+    if of == RESULTS:
+        return ". Was rig run or rig resume killed? rig resume writes it and its line again"
+    if of == REPORT:
+        return ". Was rig report killed? Run again, it writes the file and its line"
+    if "/" in of or of == PROVENANCE or not of.endswith(_DERIVED):
+        return ""
+    return ". Was the command killed that makes it? Run again, it writes the file and its line"
 
 
 def changed(found: Sequence[Finding], prefix: str) -> list[str]:
@@ -86,22 +108,20 @@ def changed(found: Sequence[Finding], prefix: str) -> list[str]:
     return [finding.name for finding in found if not finding.ok and finding.name.startswith(prefix)]
 
 
-def _listed(journal: Journal) -> dict[str, str]:
-    """Return the hash of every file by its name in the session's folder; the last line that names
-    it counts.
+def renamed(journal: Journal) -> Iterator[str]:
+    """Yield which line names a file with another content than a line before it; what was made of
+    the finished session may be made again.
     """
-    listed: dict[str, str] = {}
-    trials: dict[int, Files] = {}
-    for event in journal.events:
-        if event.event == "trial_finished":
-            trials[event.trial] = event.files
-        elif event.event != "trial_resumed":
-            listed |= event.files
-    return listed | {
-        f"trial-{number}/{name}": digest
-        for number, files in trials.items()
-        for name, digest in files.items()
-    }
+    first: dict[str, tuple[int, str, bool]] = {}
+    for number, event in enumerate(journal.events, start=1):
+        is_derived = event.event == "derived"
+        for name, digest in verified.named(event).items():
+            at, known, was_derived = first.setdefault(name, (number, digest, is_derived))
+            if known != digest and not (is_derived and was_derived):
+                yield (
+                    f"line {number}, {event.event}, names another {name} than line {at}: a later "
+                    "line adds files, and changes none"
+                )
 
 
 def _unlisted(

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from rig import foreign_files
 from rig.errors import ConfigError
 from rig.model.finding import Finding
 from rig.store import inventory
@@ -44,13 +45,13 @@ def verified(session: Path, signers: Path) -> Finding:
     if SIGNATURE not in inventory.files(session):
         made = f"{_PROGRAM} -Y sign -n {NAMESPACE} -f KEY {session / EVENTS}"
         return Finding(SIGNATURE, False, f"is missing: nobody signed this session ({made} does)")
-    signature = session / SIGNATURE
-    content = (session / EVENTS).read_bytes()
-    found = _run(["find-principals", "-s", str(signature), "-f", str(signers)], b"")
+    signature = foreign_files.checked(session / SIGNATURE, session)
+    content = foreign_files.read_bytes(session / EVENTS, session)
+    found = _run(["find-principals", "-s", signature, "-f", str(signers)], b"")
     names = found.stdout.decode(errors="replace").split("\n")
     if found.returncode or not names[0]:
         return Finding(SIGNATURE, False, f"is of nobody whom {signers} names")
-    how = ["-n", NAMESPACE, "-s", str(signature), "-f", str(signers), "-I", names[0]]
+    how = ["-n", NAMESPACE, "-s", signature, "-f", str(signers), "-I", names[0]]
     done = _run(["verify", *how], content)
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().split("\n")[-1]

@@ -50,6 +50,12 @@ def findings(
         if found.simulated is not None and found.simulated is not told:
             said = f"says simulated {found.simulated}, provenance.json says {told}"
             yield Finding(str(path.relative_to(session)), False, said)
+        if found.repeat is not None and (info is None or info.kind != _PLAYBACK):
+            said = (
+                f"holds a stretch twice, at samples {found.repeat.first} and "
+                f"{found.repeat.second}: no instrument gives the same samples again"
+            )
+            yield Finding(str(path.relative_to(session)), False, said)
         if found.reduced and not may_be_reduced and (info is None or info.kind != _PLAYBACK):
             said = "keeps means in place of samples, and bench.toml has between_windows full"
             yield Finding(str(path.relative_to(session)), False, said)

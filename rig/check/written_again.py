@@ -10,6 +10,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from rig import foreign_files
+from rig.check import older_schema
 from rig.model.finding import Finding
 from rig.model.metric import Prominence
 from rig.model.trial import Trial
@@ -28,10 +30,12 @@ BYTES = "byte for byte equal"
 ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
 
 
-def of_samples(path: Path, trial: Trial) -> Iterator[Finding]:
-    """Yield whether samples.jsonl of a trial is what is made of it again."""
+def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Finding]:
+    """Yield whether samples.jsonl of a trial is what is made of it again; of an `older` schema,
+    but for uncertainties.
+    """
     stored = (
-        (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n")
+        foreign_files.read_text(path / SAMPLES, errors="replace").split("\n")
         if (path / SAMPLES).exists()
         else []
     )
@@ -41,7 +45,7 @@ def of_samples(path: Path, trial: Trial) -> Iterator[Finding]:
     for number in range(max(len(stored), len(again))):
         one = _line(stored, number)
         other = _line(again, number)
-        if one != other and (text := difference(one, other)):
+        if one != other and (text := _sample_difference(one, other, older)):
             different.append(f"line {number + 1}: {text}")
         rounded = rounded or one != other
     for text in different[:SHOWN]:
@@ -56,6 +60,16 @@ def of_samples(path: Path, trial: Trial) -> Iterator[Finding]:
         yield Finding(
             f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{means(trial)}"
         )
+
+
+def _sample_difference(stored: str, again: str, older: bool) -> str:
+    if not older:
+        return difference(stored, again)
+    try:
+        pair = [older_schema.sample(strict_json.parse(text)) for text in (stored, again)]
+    except ValueError:
+        return difference(stored, again)
+    return difference_of(*pair)
 
 
 def _line(lines: list[str], number: int) -> str:
@@ -100,7 +114,7 @@ def _equal(stored: Any, again: Any) -> bool:
 def of_lines(path: Path, trial: Trial) -> Iterator[Finding]:
     """Compare results.txt, which states a trial's results in the words of its benchmark."""
     file = path / session_folder.LINES
-    stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    stored = foreign_files.read_text(file, errors="replace") if file.exists() else ""
     at, one, other = first_difference(stored, "".join(line + "\n" for line in trial.lines))
     if at:
         yield Finding(

@@ -11,14 +11,14 @@ import click
 from rig.check import signature
 from rig.check.check import UNREAD
 from rig.check.check import check as check_session
-from rig.cli.main import FALSE
-from rig.cli.options import session_argument
+from rig.cli import exit_codes
+from rig.cli.options import explain_option, session_argument
 from rig.cli.printed.budget_table import print_budget
-from rig.cli.printed.checks import print_check
+from rig.cli.printed.checks import print_check, print_recovery
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal
-from rig.cli.printed.verdicts import print_claim
-from rig.results import claim, results
+from rig.cli.printed.verdicts import print_claim, print_explained
+from rig.results import claim, results, session_verdicts
 from rig.store.session_folder import SessionFolder
 
 _OUT = Terminal()
@@ -34,15 +34,26 @@ _OUT = Terminal()
     "published results.json.",
 )
 @click.option(
+    "--replacement",
+    is_flag=True,
+    help="The claim replaces one whose audit failed, and the session is the auditor's: test that "
+    "it is at most 5 % better.",
+)
+@explain_option
+@click.option(
     "--signers",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="File of trusted signers (ssh-keygen).",
 )
-def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
+def check(
+    path: Path, claimed: Path | None, replacement: bool, explain: bool, signers: Path | None
+) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim on them."""
+    if replacement and claimed is None:
+        raise click.UsageError("--replacement needs --claim FILE: the claim that replaces another")
     tested = claim.read(claimed) if claimed else None
-    checked = check_session(path)
+    checked = check_session(path, begun=print_recovery)
     if checked.status != UNREAD:
         vouched = (
             signature.unverified(path) if signers is None else [signature.verified(path, signers)]
@@ -55,14 +66,19 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
             _OUT.print(
                 "the claim is not tested: the session is not what was measured, or did not finish"
             )
-        return FALSE
+        return exit_codes.FAIL
     measured = results.read(SessionFolder(path), checked.trials)
     if tested is None:
         print_budget(_OUT, measured)
+        if explain:
+            print_explained(_OUT, measured.verdicts)
         return 0
+    # Intervals of an older schema do not state what a claim is tested with.
+    measured = results.derive(results.Context.of(SessionFolder(path)), checked.trials)
     claim.refuse_other(tested, measured, checked.trials)
-    found = claim.verdicts(tested.values, checked.trials)
-    order = measured.provenance.interleaved
-    stated = {name: results.verdict_result(one, order) for name, one in found.by_rule.items()}
+    found = session_verdicts.claim_verdicts(tested, measured)
+    stated = {name: one for name, one in found.items() if (name == "replacement") is replacement}
     print_claim(_OUT, tested, stated, measured)
-    return 0 if all(verdict.ok for verdict in found.by_rule.values()) else FALSE
+    if explain:
+        print_explained(_OUT, stated)
+    return exit_codes.of_outcomes(verdict.judged for verdict in stated.values())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,10 +18,15 @@ from rig.api.comparing.provenance_changes import Change
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import open_session
 from rig.cli.compare_backends import of_model, of_sessions
+from rig.cli.exit_codes import FAIL
+from rig.cli.models.conventions_options import conventions_options
+from rig.cli.models.map_model import dt_option
 from rig.cli.options import sessions_option, set_option
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.model.metric import Prominence
+from rig.network.conventions import Choice
+from rig.results.stated import Notes
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
 _PLACE = click.Path(exists=True, path_type=Path)
@@ -51,6 +57,8 @@ _PLACE = click.Path(exists=True, path_type=Path)
 @click.option(
     "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What each input is."
 )
+@dt_option
+@conventions_options
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -68,6 +76,8 @@ def compare(
     overrides: tuple[str, ...],
     inputs: Path | None,
     labels: Path | None,
+    dt_s: float | None,
+    choice: Choice,
     output: Path | None,
     sessions: Path,
 ) -> int:
@@ -76,19 +86,33 @@ def compare(
     MODEL.nir with --suts: a session on each backend, of the same samples; those that are there
     already are used, one that was cut off goes on. A backend is a table [sut.NAME] of the bench
     file, an example bench (mps2, cpu-asc), a kind (rig list), or FILE.toml. A backend that cannot
-    run is told why, and the others go on.
+    run is told why, and the others go on. For a backend that runs firmware here, a process or an
+    emulated board, an image of the network is built.
+
+    The reference is MODEL.nir in floating point, by --as and --reset; of a task that was trained in
+    whole numbers its own answers.
 
     Two sessions: their metrics, and how they came about. Three or more, of one model: the table of
     a model on several backends.
 
-    The exit code is 1 where a verdict is false or a backend did not run, 2 where none has results.
+    The exit code is 1 where a verdict is FAIL or INVALID, a backend did not run, or a session was
+    changed after its run: its numbers are shown with a mark. It is 2 where none has results, 4
+    where a verdict is NOT TESTED.
     """
     if suts:
         wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
+        conventions = {
+            "dt_s": dt_s,
+            "rule": choice.preset,
+            "reset": choice.reset,
+            "spikes_max": choice.spikes_max,
+            "start": choice.start,
+        }
+        chosen = {name: value for name, value in conventions.items() if value}
+        wanted = replace(wanted, files={**wanted.files, **chosen})
         return of_model(wanted, _names(suts), sessions, output)
     if len(places) == 2 and output is None:
-        two_sessions(*places, everything=everything)
-        return 0
+        return two_sessions(*places, everything=everything)
     if not places or any(not path.is_dir() for path in places):
         raise click.UsageError("MODEL.nir --suts A,B,... or two or more session folders")
     return of_sessions(places, output)
@@ -117,10 +141,10 @@ def _wanted(
     return Wanted(places[0], samples, trials, bench, overrides, given)
 
 
-def two_sessions(first: Path, second: Path, *, everything: bool) -> None:
+def two_sessions(first: Path, second: Path, *, everything: bool) -> int:
     """Print how the metrics of two sessions differ: the uncertainty of a difference is given twice,
     as if the sessions had nothing in common, and as if the instrument that both used had not
-    changed at all.
+    changed at all. Return the exit code.
     """
     out = Terminal()
     found = compare_sessions(open_session(first), open_session(second))
@@ -137,6 +161,9 @@ def two_sessions(first: Path, second: Path, *, everything: bool) -> None:
         print_whole(out, _changes(changed))
     else:
         out.print("nothing differs in how they came about")
+    # A difference of numbers that were edited is not one of measurements. They are shown all the
+    # same, because what was edited may be what a reader looks for; a script sees the exit code.
+    return FAIL if found.first.changed or found.second.changed else 0
 
 
 def _prominence(pair: MetricPair) -> bool:
@@ -145,25 +172,28 @@ def _prominence(pair: MetricPair) -> bool:
 
 
 def _metrics(pairs: Sequence[MetricPair], found: SessionComparison) -> Table:
-    table = Table(box=SIMPLE_HEAD, title="B less A, with its uncertainty at 95 %")
+    title = f"B less A, with its uncertainty at 95 %; intervals {found.question}"
+    table = Table(box=SIMPLE_HEAD, title=title)
     table.add_column("metric", no_wrap=True)
-    for head in ("A", "B", "B - A", "±"):
+    for head in ("A", "B", "B - A", "± 95 %"):
         table.add_column(head, justify="right", no_wrap=True)
     if found.shared_rails:
-        table.add_column("± if unchanged", justify="right", no_wrap=True)
+        table.add_column("± 95 %, if unchanged", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
+    notes = Notes()
     for pair in pairs:
         colour = _COLOURS.get(pair.outcome, "default")
         cells = [
             pair.name,
-            value_text(pair, pair.first),
-            value_text(pair, pair.second),
+            value_text(pair, pair.first, notes),
+            value_text(pair, pair.second, notes),
             difference_text(pair),
             spread_text(pair, pair.apart),
         ]
         if found.shared_rails:
             cells.append(spread_text(pair, pair.shared))
         table.add_row(*map(escape, cells), f"[{colour}]{escape(pair.outcome.value)}[/]")
+    table.caption = "\n".join(map(escape, notes.lines)) or None
     return table
 
 

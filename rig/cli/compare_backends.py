@@ -11,17 +11,20 @@ from typing import Literal
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from rig.api.backends import comparison, forms, picture, runs, trains
+from rig.api.backends import comparison, forms, images, picture, runs, trains
 from rig.api.backends.rows import Backend, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
+from rig.cli import exit_codes
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.errors import ConfigError, RigError, storage_error
+from rig.host.second_signal import stopped_by_signals
 from rig.interfaces.task import Task
 from rig.network import graph
+from rig.stop import Stop
 from rig.store.session_folder import write_text
 
 _OUT = Terminal()
@@ -43,8 +46,23 @@ def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | No
     backends = []
     for number, (name, each) in enumerate(planned.items(), start=1):
         _say(f"[bold]{escape(name)}[/], {number} of {len(planned)}")
+        each = _with_image(each, task, root)
         backends.append(_run(each, root, task) if isinstance(each, Planned) else each)
     return _told(comparison.compare(backends, task), output)
+
+
+def _with_image(each: Planned | Backend, task: Task | None, root: Path) -> Planned | Backend:
+    """Return a bench with an image of the network, where it has firmware, or why it has none."""
+    # Without a task the session itself says why there is none.
+    if task is None or not isinstance(each, Planned) or not images.needs_image(each):
+        return each
+    _say("  an image of the network is made, where it is not there")
+    try:
+        return images.with_image(each, task, root)
+    except RigError as error:
+        failure = Failure.of(error)
+        _say_failure(failure)
+        return Backend(each.name, None, failure)
 
 
 def _plan(name: str, wanted: Wanted) -> Planned | Backend:
@@ -89,13 +107,16 @@ def _run(planned: Planned, root: Path, task: Task | None) -> Backend:
         _say(f"  is there: {escape(str(before.path))}")
         backend = Backend(planned.name, before)
     else:
-        with RunProgress(_OUT) as progress:
-            backend = runs.run(planned, root, task, (progress,))
+        stop = Stop()
+        with stopped_by_signals(stop), RunProgress(_OUT) as progress:
+            backend = runs.run(planned, root, task, (progress,), stop)
     if backend.failure is not None:
         _say_failure(backend.failure)
     if backend.session is not None and task is not None:
+        stop = Stop()
         try:
-            trains.record(backend.session, range(len(task)))
+            with stopped_by_signals(stop), stop.heard():
+                trains.record(backend.session, range(len(task)))
         except RigError as error:
             _say(f"  no spike trains: {escape(error.cause)}")
     return backend
@@ -122,14 +143,17 @@ def _told(found: ModelComparison, output: Path | None) -> int:
             table.add_row(*map(escape, forms.cells(row, found)))
         else:
             table.add_row(escape(row.name), "[red]did not run[/]")
+    if whole := forms.quantisation_cells(found):
+        table.add_row(*map(escape, whole), style="dim")
     print_whole(_OUT, table)
     _say(f"[dim]{escape(forms.CAPTION)}[/]")
     for line in forms.remarks(found):
         _say(escape(line))
     if output is not None:
         _write(found, output)
-    ok = all(row.failure is None and row.valid and row.verdict for row in found.rows)
-    return 0 if ok else _PARTLY
+    if any(row.failure is not None for row in found.rows):
+        return _PARTLY
+    return exit_codes.of_outcomes(row.verdict for row in found.rows if row.verdict is not None)
 
 
 def _write(found: ModelComparison, folder: Path) -> None:

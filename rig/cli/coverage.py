@@ -10,12 +10,14 @@ from pathlib import Path
 
 import click
 
+from rig.cli.exit_codes import FAIL
 from rig.cli.printed.coverage_table import print_coverage
+from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal
 from rig.errors import DataError
 from rig.model import grid
 from rig.model.grid import Covered
-from rig.results import results
+from rig.results import changed, results
 from rig.store.session_folder import SessionFolder
 
 
@@ -31,11 +33,16 @@ def coverage(paths: tuple[Path, ...]) -> int:
     """Show which cells are done, failed or missing; of several sessions, each cell as in the one
     that has most of it.
 
-    Exit code 1 where one is not done.
+    Exit code 1 where one is not done, or a session was changed after its run.
     """
+    out = Terminal()
     cells = grid.united(_cells(path) for path in paths)
-    print_coverage(Terminal(), cells)
-    return 0 if all(cell.state == grid.DONE for cell in cells) else 1
+    marked = {label: None for path in paths for label in of_session(path)}
+    print_labels(out, tuple(marked))
+    print_coverage(out, cells)
+    is_changed = any(label.text == changed.CHANGED for label in marked)
+    done = all(cell.state == grid.DONE for cell in cells)
+    return 0 if done and not is_changed else FAIL
 
 
 def _cells(path: Path) -> Sequence[Covered]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from rig.cli.options import sessions_option
-from rig.cli.printed.terminal import Terminal
-from rig.cli.run import run_bench
+from rig.cli.options import sessions_option, wide_option
+from rig.cli.run import Shown, run_bench
 from rig.shipped import DEMO
 
 
@@ -21,7 +20,7 @@ from rig.shipped import DEMO
     help="Another bench than the built-in virtual one.",
 )
 @sessions_option
-def demo(bench: Path, sessions: Path) -> int:
+@wide_option
+def demo(bench: Path, sessions: Path, wide: bool) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
-    Terminal().print("Nothing here is hardware: times and energies below are simulated.")
-    return run_bench(bench, (), None, sessions)
+    return run_bench(bench, (), None, sessions, Shown(wide=wide))

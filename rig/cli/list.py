@@ -15,7 +15,7 @@ from rig.cli.options import sessions_option
 from rig.cli.printed.labels import of_session
 from rig.cli.printed.terminal import Terminal, escape, print_rows
 from rig.errors import ConfigError, DataError, RigError
-from rig.results import document, labels
+from rig.results import changed, document, labels
 from rig.settings.fields import fields_of, flat
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
@@ -75,14 +75,17 @@ def _session_folders(root: Path) -> Iterator[Path]:
 
 def _status(path: Path) -> str:
     folder = SessionFolder(path)
+    if folder.is_unbegun():
+        return "empty: its run ended before its first line"
     try:
         folder.refuse_other()
         folder.events()
         status = folder.journal().status
         status = "killed or running" if status == "killed" else status
         found = path / session_folder.RESULTS
-        ok = document.read(found).replication.ok if found.exists() else None
-        verdict = "" if ok is None else f"verdict {str(ok).lower()}"
+        marked = of_session(path)
+        is_changed = any(label.text == changed.CHANGED for label in marked)
+        verdict = document.read(found).outcome.upper() if found.exists() else ""
     except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
-    return ", ".join(filter(None, (status, verdict, labels.texts(of_session(path)))))
+    return ", ".join(filter(None, (status, "" if is_changed else verdict, labels.texts(marked))))

@@ -7,6 +7,7 @@ Each command is a file of its own; `rig --help` imports none of them.
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rig.cli import plugin_commands
+from rig.cli.exit_codes import STOPPED
 from rig.cli.lazy import LazyGroup, summary
 from rig.errors import BenchError, RigError
 from rig.host.second_signal import handle_once
@@ -23,10 +25,6 @@ from rig.plain_text import one_line, visible
 if TYPE_CHECKING:
     from rig.cli.printed.terminal import Terminal
 
-#: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the
-#: bench failed, 130 stopped by Ctrl-C.
-FALSE = 1
-STOPPED = 130
 #: Commands that write a session, and others that open a bench.
 _MEASURING = frozenset({"run", "resume", "demo", "compare"})
 _SUPPLYING = frozenset({"probe", "serve"})
@@ -88,6 +86,7 @@ def main() -> None:
     """Run the command line; errors become messages and exit codes."""
     # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
     handle_once()
+    _complete_standard_files()
     # What libraries warn of may name what comes from outside.
     warnings.formatwarning = _warning
     try:
@@ -116,6 +115,20 @@ def main() -> None:
             )
         )
         sys.exit(BenchError.exit_code)
+
+
+def _complete_standard_files() -> None:
+    """Let files of the rig never get the numbers of standard files that were closed, to which
+    libraries print; and show what the terminal's encoding lacks by its number.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _warning(

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 import math
 import tempfile
@@ -16,6 +14,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from rig import table_file
 from rig.cli.measure_windows import CHOICES, Choice, window_options
 from rig.cli.printed.terminal import Terminal, escape, escape_lines
 from rig.errors import ConfigError
@@ -32,21 +31,23 @@ from rig.units import scale
 SCHEMA = "neurorig-measure-1"
 #: Exit code when a window has no energy.
 _INCOMPLETE = 1
+#: The heading of the halves of 95 % intervals.
+_HALF = "± 95 %"
 #: Heading, field of a row, unit; uncertainties share the prefix of what they belong to.
 _COLUMNS = (
     ("start", "start_s", "s", "start_s"),
     ("time", "duration_s", "s", "duration_s"),
     ("energy", "energy_j", "J", "energy_j"),
-    ("±", "energy_u_j", "J", "energy_j"),
+    (_HALF, "energy_u95_j", "J", "energy_j"),
     ("charge", "charge_c", "C", "charge_c"),
     ("power", "mean_w", "W", "mean_w"),
-    ("±", "mean_u_w", "W", "mean_w"),
+    (_HALF, "mean_u95_w", "W", "mean_w"),
     ("min", "least_w", "W", "mean_w"),
     ("max", "most_w", "W", "mean_w"),
     ("current", "mean_a", "A", "mean_a"),
 )
 #: Significant digits, where not four.
-_DIGITS = {"start": 7, "time": 5, "±": 2, "min": 3, "max": 3}
+_DIGITS = {"start": 7, "time": 5, _HALF: 2, "min": 3, "max": 3}
 _NO_NUMBERS = "samples in it are no numbers, and no gap tells of them"
 _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument promises"
 
@@ -68,6 +69,13 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
     default=0.0,
     metavar="VOLTS",
     help="The voltage, where none was recorded.",
+)
+@click.option(
+    "--shunt-ohm",
+    type=float,
+    default=0.0,
+    metavar="OHMS",
+    help="The column of --current is the voltage across this shunt.",
 )
 @click.option(
     "--power",
@@ -133,7 +141,7 @@ def measure(
         found = trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
         if opened.stamped is not None:
             found = with_stamps(found, spans, opened.stamped)
-        rows = [_told(row) for row in found]
+        rows = [_told(trace_windows.with_intervals(row)) for row in found]
         spread = spread_of(rows[:-1], chosen.per)
         if chosen.per > 1 and spread is None:
             notes.append("--per: there are no two windows with an energy")
@@ -242,13 +250,10 @@ def _content(
 
 def _csv_text(rows: Sequence[WindowRow]) -> str:
     names = [field.name for field in dataclasses.fields(WindowRow)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(
-        [["" if (value := getattr(row, name)) is None else value for name in names] for row in rows]
-    )
-    return text.getvalue()
+    cells = [
+        ["" if (value := getattr(row, name)) is None else value for name in names] for row in rows
+    ]
+    return table_file.text([names, *cells])
 
 
 def _print_table(out: Terminal, path: Path, opened: Opened, rows: Sequence[WindowRow]) -> None:

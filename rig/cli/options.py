@@ -22,6 +22,19 @@ sessions_option = click.option(
     show_default=True,
     help="Where sessions are kept.",
 )
+explain_option = click.option(
+    "--explain",
+    is_flag=True,
+    help="Print also the words of the rules, and why metrics were not tested.",
+)
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    help="Print all main metrics with both intervals, each trial, and what was found beside them.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, and all else to standard error."
+)
 session_argument = click.argument(
     "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )

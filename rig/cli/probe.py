@@ -14,7 +14,9 @@ from rig.bench.probe import probe as probe_bench
 from rig.cli.options import bench_argument, set_option
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import BenchError
+from rig.host.second_signal import stopped_by_signals
 from rig.model.finding import Finding
+from rig.stop import Stop
 
 
 @click.command()
@@ -42,8 +44,12 @@ def probe(
     good = True
     player = ContactPlayer(replay) if replay else None
     either = ContactWriter(contact) if contact else player
+    stop = Stop()
     # Closed also where printing fails: then the supply goes off.
-    with closing(probe_bench(bench, overrides, contact=either)) as rows:
+    with (
+        stopped_by_signals(stop),
+        closing(probe_bench(bench, overrides, stop=stop, contact=either)) as rows,
+    ):
         for row in rows:
             good = good and row.ok
             out.print(

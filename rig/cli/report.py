@@ -9,10 +9,11 @@ import click
 
 from rig.api.report import write_report
 from rig.check.check import check
-from rig.cli.main import FALSE
+from rig.cli.exit_codes import FAIL
 from rig.cli.options import session_argument
 from rig.cli.printed.terminal import Terminal, escape
-from rig.store.session_folder import REPORT, SessionFolder
+from rig.store.event_file import mend
+from rig.store.session_folder import PARTIAL_SUFFIX, REPORT, SessionFolder
 
 
 @click.command()
@@ -21,9 +22,11 @@ def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
     SessionFolder(path).refuse_other()
     SessionFolder(path).refuse_unfinished()
+    mend(SessionFolder(path))
     checked = check(path, is_report_new=True)
     # The report is made anew, whatever has become of the one before.
-    changed = [one for one in checked.findings if not one.ok and one.name != REPORT]
+    own = (REPORT, REPORT + PARTIAL_SUFFIX)
+    changed = [one for one in checked.findings if not one.ok and one.name not in own]
     # What the check has hashed and reduced is not hashed and reduced again.
     trials = () if changed else checked.trials
     page = write_report(path, hashed=not changed, trials=trials)
@@ -34,4 +37,4 @@ def report(path: Path) -> int:
             f"check {escape(str(path))}",
             soft_wrap=True,
         )
-    return FALSE if changed else 0
+    return FAIL if changed else 0

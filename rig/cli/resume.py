@@ -7,17 +7,24 @@ from pathlib import Path
 
 import click
 
-from rig.cli.options import session_argument
+from rig.cli.options import explain_option, json_option, session_argument, wide_option
 from rig.cli.printed.progress import RunProgress
-from rig.cli.printed.terminal import Terminal
-from rig.cli.run import finish
+from rig.cli.run import Shown, finish
+from rig.host.second_signal import stopped_by_signals
 from rig.session import session
+from rig.stop import Stop
 
 
 @click.command()
 @session_argument
-def resume(path: Path) -> int:
+@wide_option
+@json_option
+@explain_option
+def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the same."""
-    with RunProgress(Terminal()) as progress:
-        result = session.resume(path, (progress,))
-    return finish(result)
+    shown = Shown(wide=wide, as_json=as_json, explain=explain)
+    console = shown.console
+    stop = Stop()
+    with stopped_by_signals(stop), RunProgress(console) as progress:
+        result = session.resume(path, (progress,), stop)
+    return finish(result, shown, console)

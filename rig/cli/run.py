@@ -3,21 +3,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from rig.api.report import write_report
-from rig.cli.main import FALSE
-from rig.cli.options import bench_argument, sessions_option, set_option
+from rig.cli import exit_codes
+from rig.cli.options import (
+    bench_argument,
+    explain_option,
+    json_option,
+    sessions_option,
+    set_option,
+    wide_option,
+)
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.result_tables import print_results
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.summary import print_summary
+from rig.cli.printed.terminal import Terminal
+from rig.cli.printed.verdicts import print_explained
+from rig.host.second_signal import stopped_by_signals
+from rig.results import document
 from rig.session import session
-from rig.store.session_folder import SessionFolder
-
-_OUT = Terminal()
+from rig.stop import Stop
 
 
 @click.command()
@@ -27,23 +38,65 @@ _OUT = Terminal()
     "--trials", type=click.IntRange(1), help="Another number of trials than the bench file's."
 )
 @sessions_option
-def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: Path) -> int:
-    """Run all trials of a bench file; print the results and the verdict."""
-    return run_bench(bench, overrides, trials, sessions)
+@wide_option
+@json_option
+@explain_option
+def run(
+    bench: Path,
+    overrides: tuple[str, ...],
+    trials: int | None,
+    sessions: Path,
+    wide: bool,
+    as_json: bool,
+    explain: bool,
+) -> int:
+    """Run all trials of a bench file; print the verdict and the results."""
+    shown = Shown(wide=wide, as_json=as_json, explain=explain)
+    return run_bench(bench, overrides, trials, sessions, shown)
 
 
-def run_bench(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path) -> int:
-    """Run all trials and print what came of them; return the exit code."""
-    with session.open_bench(bench, overrides) as opened, RunProgress(_OUT) as progress:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is printed of the results: a screen, all tables (`wide`) or JSON; and the words of the
+    rules.
+    """
+
+    wide: bool = False
+    as_json: bool = False
+    explain: bool = False
+
+    @property
+    def console(self) -> Terminal:
+        """Return where text goes: standard error beside JSON."""
+        return Terminal(stderr=self.as_json)
+
+
+def run_bench(
+    bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path, shown: Shown
+) -> int:
+    """Run all trials and print the results; return the exit code."""
+    console = shown.console
+    stop = Stop()
+    with (
+        stopped_by_signals(stop),
+        session.open_bench(bench, overrides, stop=stop) as opened,
+        RunProgress(console) as progress,
+    ):
         result = opened.run(trials, sessions, (progress,))
-    return finish(result)
+    return finish(result, shown, console)
 
 
-def finish(result: session.SessionResult) -> int:
-    """Print the results, write the report, and return the exit code."""
-    print_results(_OUT, result.results)
+def finish(result: session.SessionResult, shown: Shown, console: Terminal) -> int:
+    """Write the report, print the results, and return the exit code."""
+    results = result.results
     # Its traces were hashed when they were closed, or when the session was resumed.
-    path = write_report(result.folder, hashed=True, trials=result.trials)
-    _OUT.print(f"report {escape(str(path))}", soft_wrap=True)
-    _OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
-    return 0 if result.ok else FALSE
+    report = write_report(result.folder, hashed=True, trials=result.trials)
+    if shown.as_json:
+        tree = {"session": str(result.folder), "outcome": results.outcome, "report": str(report)}
+        Terminal().out(json.dumps(tree | {"results": document.to_json(results)}, indent=1))
+    elif shown.wide:
+        print_results(console, results)
+    print_summary(console, results, result.folder, report)
+    if shown.explain:
+        print_explained(console, results.verdicts)
+    return exit_codes.of_outcomes([results.outcome])

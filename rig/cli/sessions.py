@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -13,11 +13,18 @@ from rich.table import Table
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
 from rig.cli.options import sessions_option
-from rig.cli.printed.terminal import Terminal, escape, print_whole
+from rig.cli.printed.terminal import Terminal, escape, print_whole, table_width
 from rig.errors import DataError
 from rig.units import bytes_text
 
-_COLOURS = {"replicates": "green", "does not replicate": "red", "running": "cyan"}
+_COLOURS = {
+    "PASS": "green",
+    "FAIL": "red",
+    "INVALID": "red",
+    "NOT TESTED": "yellow",
+    listing.CHANGED: "red",
+    "running": "cyan",
+}
 
 
 @click.command()
@@ -33,7 +40,7 @@ def sessions(words: Sequence[str], sessions: Path, tagged: str | None) -> None:
     """List sessions, the newest first, with verdict, size and tags.
 
     WORD: only those in which every word is found. #TAG is a whole tag; status:killed and
-    verdict:false name what they say; after --, -WORD leaves out.
+    verdict:fail name what they say; after --, -WORD leaves out.
     """
     out = Terminal()
     if tagged is not None:
@@ -43,8 +50,12 @@ def sessions(words: Sequence[str], sessions: Path, tagged: str | None) -> None:
     found = listing.Listing(sessions)
     rows = listing.search(found.rows(), " ".join(words))
     if rows:
-        print_whole(out, _table(rows))
+        print_rows(out, rows)
     out.print(escape(listing.summary(rows)), soft_wrap=True)
+    for row in rows:
+        if row.status == listing.UNREADABLE:
+            said = f"{row.name} cannot be read: {row.reason}"
+            out.print(f"[yellow]{escape(said)}[/]", soft_wrap=True)
     if found.fault:
         out.print(f"[yellow]{escape(found.fault)}[/]", soft_wrap=True)
 
@@ -56,19 +67,46 @@ def _session(root: Path, name: str) -> Path:
     raise DataError(f"{root} has no session {name}", try_next="rig sessions shows those there are")
 
 
-def _table(rows: Sequence[Listed]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    for head in ("session", "task", "scenario", "device", "trials", "outcome", "labels", "tags"):
-        table.add_column(head, no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
+def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
+    """Print the rows: for a program all columns, in a terminal as many as it is wide enough for.
+    In the narrowest one labels take several lines.
+    """
+    heads = [head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)]
+    table = _table(rows, heads)
+    while out.is_terminal and len(heads) > _KEPT and table_width(out, table) > out.width:
+        heads.pop()
+        table = _table(rows, heads)
+    if out.is_terminal and out.measure(table).minimum <= out.width:
+        out.print(table)
+    else:
+        print_whole(out, table)
+
+
+def _table(rows: Sequence[Listed], heads: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for head in heads:
+        table.add_column(head, no_wrap=head != "labels")
     for row in rows:
-        colour = _COLOURS.get(row.outcome, "yellow")
-        table.add_row(
-            *map(escape, (row.name, row.task, row.scenario, row.device)),
-            f"{row.trials}/{row.trials_due}" if row.trials_due else "",
-            f"[{colour}]{escape(row.outcome)}[/]",
-            escape(", ".join(row.labels)),
-            escape(" ".join(row.tags)),
-            bytes_text(row.size_b),
-        )
+        table.add_row(*(_COLUMNS[head](row) for head in heads))
     return table
+
+
+def _outcome(row: Listed) -> str:
+    colour = _COLOURS.get(row.outcome, "yellow")
+    return f"[{colour}]{escape(row.outcome)}[/]"
+
+
+#: The columns by their headings, the first the last to be left out.
+_COLUMNS: dict[str, Callable[[Listed], str]] = {
+    "session": lambda row: escape(row.name),
+    "outcome": _outcome,
+    "trials": lambda row: f"{row.trials}/{row.trials_due}" if row.trials_due else "",
+    "labels": lambda row: escape(", ".join(row.labels)),
+    "tags": lambda row: escape(" ".join(row.tags)),
+    "task": lambda row: escape(row.task),
+    "scenario": lambda row: escape(row.scenario),
+    "device": lambda row: escape(row.device),
+    "size": lambda row: f"{bytes_text(row.size_b):>7}",
+}
+#: So many of them are always there.
+_KEPT = 4

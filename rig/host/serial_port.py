@@ -8,7 +8,8 @@ Shared by backends and drivers, which may not import each other.
 from __future__ import annotations
 
 import errno
-import select
+import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,7 @@ from serial.tools import list_ports
 
 from rig.errors import ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RigError
 from rig.host.port_users import users
+from rig.host.ready import can_read, ready
 
 try:
     import termios
@@ -75,6 +77,7 @@ class SerialPort:
         self._use = use
         self._heard = b""  # the last that came: who closes a line may have said why
         self._fd = _descriptor(port)
+        self._is_plain = self._fd is not None and _is_plain(name)
         if self._fd is not None:
             port.timeout = 0
             port.write_timeout = _WRITE_TIMEOUT_S
@@ -134,7 +137,10 @@ class SerialPort:
         # Before the answer, which another thread may read before this one goes on.
         self._wire("tx", block)
         try:
-            self._port.write(block)
+            if self._fd is not None and self._is_plain:
+                _write(self._fd, block)
+            else:
+                self._port.write(block)
         except _IN_USE as error:
             raise self._failed("write", error) from error
 
@@ -158,14 +164,17 @@ class SerialPort:
         left_open = getattr(
             self._port, "_socket", None
         )  # pyserial forgets to close a socket whose peer is gone
+        if self._fd is not None:
+            self._fd = -1  # its number may soon be that of another file
         with suppress(*_FOREIGN):
             self._port.close()
         if left_open is not None:
             left_open.close()
 
     def _read_ready(self, fd: int, timeout_s: float) -> bytes:
-        ready, _, _ = select.select([fd], [], [], max(timeout_s, 0.0))
-        return bytes(self._port.read(_BLOCK_B)) if ready else b""
+        if not can_read(fd, timeout_s):
+            return b""
+        return _read(fd) if self._is_plain else bytes(self._port.read(_BLOCK_B))
 
     def _read_polled(self, timeout_s: float) -> bytes:
         end_s = time.monotonic() + timeout_s
@@ -189,6 +198,33 @@ def _descriptor(port: serial.Serial) -> int | None:
         return int(port.fileno())
     except (OSError, AttributeError):
         return None
+
+
+def _is_plain(url: str) -> bool:
+    """Return whether a port is no more than its descriptor: of pyserial it then needs no select(),
+    which fails from descriptor 1024 on.
+    """
+    return sys.platform != "win32" and ("://" not in url or url.startswith("socket://"))
+
+
+def _read(fd: int) -> bytes:
+    try:
+        block = os.read(fd, _BLOCK_B)
+    except BlockingIOError:
+        return b""
+    if not block:
+        raise serial.SerialException("it can be read, and there is no byte: the other end is gone")
+    return block
+
+
+def _write(fd: int, block: bytes) -> None:
+    left = memoryview(block)
+    end_s = time.monotonic() + _WRITE_TIMEOUT_S
+    while left:
+        if not ready([], [fd], end_s - time.monotonic())[1]:
+            raise serial.SerialTimeoutException(f"no room for {len(left)} bytes")
+        with suppress(BlockingIOError):
+            left = left[os.write(fd, left) :]
 
 
 def _number(error: BaseException | None) -> int | None:

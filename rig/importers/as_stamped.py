@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.importers.digital_levels import Levels
+from rig.stats.summary import NORMAL_95
 from rig.trace.writer import TraceWriter
 from rig.units import scale, share
 
@@ -99,13 +100,14 @@ class Stamped:
         steps_s = np.diff(self.times_s)
         energy_j = float(np.sum(_areas(self.times_s, self.power)))
         unsure_j = self.energy_u_j(0.0, stop_s)
-        factor, unit = scale(unsure_j, "J")
-        part = f", {share(unsure_j / abs(energy_j))}" if energy_j else ""
+        half_j = NORMAL_95 * unsure_j
+        factor, unit = scale(half_j, "J")
+        part = f", {share(half_j / abs(energy_j))}" if energy_j else ""
         pauses = f"; {len(self.pauses)} pauses are gaps" if len(self.pauses) else ""
         return (
             f"{name}: rows are {_short(steps_s.min())} to {_short(steps_s.max())} apart, and are "
             f"integrated as stamped, straight from one to the next: that leaves "
-            f"±{unsure_j * factor:.2g} {unit} open over the whole{part}{pauses}"
+            f"±{half_j * factor:.2g} {unit} (95 %) open over the whole{part}{pauses}"
         )
 
     def _open(self, values: Floats, start_s: float, stop_s: float) -> float:

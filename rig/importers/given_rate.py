@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.importers.rate_range import RateRange
 from rig.units import share
 
 #: A given rate that differs by more than this from all that a file says is another one.
 _REFUSED = 0.01
 #: Less than clocks differ by is not worth a word.
 _SILENT = 200e-6
+#: What times confirm to this, in ppm, is as good as an instrument's clock.
+CONFIRMED_PPM = 50.0
 
 
 def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list[str]:
@@ -35,13 +38,21 @@ def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list
             try_next="leave out --rate, or give one within 1 %",
         )
     return [
-        _note(given_hz, what, stated_hz[what], part)
-        for what, part in off.items()
-        if abs(part) > _SILENT
+        _note(given_hz, what, stated_hz[what]) for what, part in off.items() if abs(part) > _SILENT
     ]
 
 
-def _note(given_hz: float, what: str, rate_hz: float, part: float) -> str:
+def unconfirmed_ppm(given_hz: float, stated_hz: Mapping[str, float]) -> float:
+    """Return by how much energies that take a given rate may be off, in ppm: what it differs from
+    the nearest of the rates that a file states; 0 where one confirms it, or none is stated.
+    """
+    off = [abs(given_hz / rate_hz - 1) * 1e6 for rate_hz in stated_hz.values() if rate_hz > 0]
+    least_ppm = min(off, default=0.0)
+    return least_ppm if least_ppm > CONFIRMED_PPM else 0.0
+
+
+def _note(given_hz: float, what: str, rate_hz: float) -> str:
+    part = given_hz / rate_hz - 1
     more = "more" if part > 0 else "less"
     return (
         f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has it: "
@@ -94,14 +105,32 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
     return Fit(rows, max(most_s - least_s, 0.0), off_s)
 
 
-def of_times(name: str, column: str, given_hz: float, fit: Fit, resolution_s: float) -> list[str]:
-    """Return notes on how the times of a column contradict a rate that was given; raises DataError
-    beyond 1 %.
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A given rate against the times of a file: notes, and by how much energies that take it may be
+    off, in ppm.
     """
-    if fit.rows < 2 or not fit.duration_s:
-        return [f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"]
+
+    notes: tuple[str, ...] = ()
+    off_ppm: float = 0.0
+
+
+def of_times(
+    name: str,
+    column: str,
+    given_hz: float,
+    fit: Fit,
+    resolution_s: float,
+    open_hz: RateRange | None,
+) -> Compared:
+    """Return how the times of a column contradict a rate that was given, or leave it open; raises
+    DataError beyond 1 %. `open_hz` are the rates that the times allow, None where they say none.
+    """
+    if fit.rows < 2 or open_hz is None:
+        unsaid = f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"
+        return Compared((unsaid,))
     average_hz = fit.average_hz
-    if not fit.is_near(resolution_s):
+    if not fit.is_near(resolution_s) or not open_hz.contains(given_hz, _REFUSED):
         other = (
             ""
             if abs(given_hz / average_hz - 1) > _REFUSED
@@ -110,23 +139,31 @@ def of_times(name: str, column: str, given_hz: float, fit: Fit, resolution_s: fl
         raise DataError(
             f"{name}: --rate {given_hz:.10g} contradicts the column {column}",
             evidence=f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g} "
-            f"samples a second on average{other}",
+            f"samples a second on average{other}; rounded as they are, they leave {open_hz.text}",
             try_next="leave out --rate; resample the table where its rows are not even; "
             "--time none, only where the column does not tell when the samples were taken",
         )
-    part = given_hz / average_hz - 1
-    if abs(part) <= max(_SILENT, resolution_s / fit.duration_s):
-        return []
-    return [_note(given_hz, f"the column {column}", average_hz, part)]
+    off_ppm = open_hz.off_ppm(given_hz)
+    if off_ppm <= CONFIRMED_PPM:
+        return Compared()
+    known = f"energies are known to within {share(off_ppm * 1e-6)}"
+    if open_hz.contains(given_hz):
+        note = (
+            f"--rate {given_hz:.10g} Hz is taken, which the column {column} does not confirm: its "
+            f"{fit.rows} rows leave it {open_hz.text}, and {known}"
+        )
+    else:
+        note = f"{_note(given_hz, f'the column {column}', average_hz)}; {known}"
+    return Compared((note,), off_ppm)
 
 
-def advice(average: Fit, resolution_s: float) -> str:
+def advice(average: Fit, resolution_s: float, open_hz: RateRange | None) -> str:
     """Return what to try with a table whose times are not even; `average` is how they fit their own
-    average rate.
+    average rate, `open_hz` which rates they allow.
     """
-    if average.is_near(resolution_s):
+    if open_hz is not None and average.is_near(resolution_s):
         return (
-            f"--rate {average.average_hz:.6g}, if each row is one sample and none is "
-            "missing; else resample it at even times"
+            "--rate HZ, if each row is one sample, none is missing and you know the rate (these "
+            f"times leave it {open_hz.text}); else resample it at even times"
         )
     return "resample it at even times: no rate is within 1 % of these"

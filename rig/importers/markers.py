@@ -16,14 +16,13 @@ import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.trace.jls_file import jls_state
 from rig.trace.marker import Marker
 from rig.trace.reduced import MEANS, Reduced
 from rig.trace.trace import Trace, reading
 
 #: JLS time stamps count this many a second.
 TIME64_S = 2**30
-
-_MAGIC = b"jlsfmt\r\n \n \x1a  \xb2\x1c"
 
 #: Joulescope UI puts how a marker is shown behind this.
 _SEPARATOR = "\x1c"
@@ -44,22 +43,6 @@ class Marked:
     original: Path
     signal: int
     first: int
-
-
-def jls_state(path: Path) -> tuple[bool, bool]:
-    """Return whether a file is JLS version 2, and whether it was closed properly; raises DataError
-    when it cannot be read.
-
-    The library's reader is not asked: it may crash on an unclosed file, or rewrite it.
-    """
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(len(_MAGIC) + 8)
-        size_b = path.stat().st_size
-    except OSError as error:
-        raise DataError(f"{path} cannot be read", evidence=error.strerror or str(error)) from error
-    # A writer notes the length of the file when it closes it.
-    return head.startswith(_MAGIC), int.from_bytes(head[len(_MAGIC) :], "little") == size_b
 
 
 def read(marked: Marked, trace: Trace) -> list[Marker]:

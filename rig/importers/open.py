@@ -5,23 +5,26 @@ How: docs/MEASURE.md.
 
 from __future__ import annotations
 
-import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.errors import ConfigError, DataError
 from rig.importers.joulescope import jls1, jls2, jls2_view
 from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
-from rig.importers.markers import Marked, jls_state
+from rig.importers.markers import Marked
 from rig.importers.opened import Opened, Options
 from rig.importers.profilers import eembc_energy, otii, ppk1, ppk2
 from rig.importers.tables import csv_table
 from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.check import checked
+from rig.store import verified
+from rig.store.session_folder import EVENTS as JOURNAL
 from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
-from rig.trace.recovery import recover
+from rig.trace.jls_file import jls_state
+from rig.trace.recovery import LateError, recover
 from rig.trace.trace import (
     CURRENT,
     EDGES,
@@ -55,6 +58,12 @@ def open_any(
     options = checked(options or Options(), "")
     path = _file(path)
     is_jls, is_closed = jls_state(path)
+    if options.shunt_ohm and (is_jls or not _is_table(path, options)):
+        raise ConfigError(
+            f"{path.name} has currents, and no voltage across a shunt",
+            path="shunt_ohm",
+            try_next="leave it out: it is for tables",
+        )
     if not is_jls:
         if lazily:
             require_convertible(path)
@@ -90,6 +99,7 @@ def open_any(
             try_next="it has one signal of each kind: leave out what names them",
         )
     trace = Trace.open(readable, lazily)
+    notes += _changed_beside(path)
     return Opened(
         trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about
     )
@@ -102,8 +112,7 @@ def accuracy_beside(path: Path) -> Accuracy | None:
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
     folder = path.resolve() if path.is_dir() else path.resolve().parent
-    # SESSION/trial-N, with a segment-K and a rail in it where there are several.
-    session = next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
+    session = _session_around(folder)
     if session is None:
         return None
     place = session / PROVENANCE
@@ -113,6 +122,24 @@ def accuracy_beside(path: Path) -> Accuracy | None:
         raise DataError(f"{place} says nothing of the accuracy of this trace")
     monitor = monitors.get(folder.name) or monitors.get("")
     return monitor.accuracy if monitor else None
+
+
+def _session_around(folder: Path) -> Path | None:
+    """Return the session in which a trace's folder lies: SESSION/trial-N, with a segment-K and a
+    rail in it where there are several.
+    """
+    return next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
+
+
+def _changed_beside(path: Path) -> list[str]:
+    """Return notes on the files of the session around a trace of its own that were changed after
+    the run: times and uncertainties of the trace rest on them.
+    """
+    session = _session_around(path.resolve().parent) if path.name in (TRACE, PARTIAL) else None
+    if session is None or not (session / JOURNAL).is_file():
+        return []
+    found = verified.changes(SessionFolder(session), verified.OF_LIST)
+    return [f"changed after the run: {change}; try: rig check {session}" for change in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +157,17 @@ class _Monitors:
     monitors: dict[str, _Monitor] | None = None
     monitor: _Monitor | None = None
     more: dict[str, Any] = typed.rest()
+
+
+def _is_table(path: Path, options: Options) -> bool:
+    """Return whether a file that is no JLS file of version 2 is read as a table."""
+    with path.open("rb") as stream:
+        head = stream.read(len(JLS_1))
+    known = (".jls", PARTIAL, eembc_energy.SUFFIX, ppk1.SUFFIX)
+    is_named = path.name.endswith(known)
+    return not (
+        head == JLS_1 or head.startswith(ppk2.MAGIC) or is_named or otii.is_pair(path, options)
+    )
 
 
 def _converted(path: Path, scratch: Path, options: Options) -> Opened:
@@ -189,6 +227,8 @@ def _recovered(path: Path, scratch: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         recover(path, folder / TRACE)
+    except LateError:
+        raise
     except DataError as error:
         # The last line of what the copying process said is its reason; before it stands where in
         # its source it was.
@@ -201,6 +241,6 @@ def _recovered(path: Path, scratch: Path) -> Path:
             f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint
         ) from error
     for name in (GAPS, EDGES, REDUCED):
-        if path.with_name(name).exists():
-            shutil.copyfile(path.with_name(name), folder / name)
+        with suppress(FileNotFoundError):
+            (folder / name).write_bytes(foreign_files.read_bytes(path.with_name(name)))
     return folder / TRACE

@@ -48,6 +48,13 @@ class Options:
         Unit("V"),
         doc("Voltage of the supply as it was set, where none was recorded."),
     ] = 0.0
+    shunt_ohm: Annotated[
+        float,
+        Or(0, "not given"),
+        Interval(gt=0, le=LARGEST),
+        Unit("ohm"),
+        doc("The shunt across which the column of the current is a voltage; of tables alone."),
+    ] = 0.0
     rate_hz: Annotated[
         float,
         Or(0, "not given"),
@@ -64,6 +71,12 @@ class Options:
                 "power is voltage times current already",
                 path="power",
                 try_next="it alone, or the two others",
+            )
+        if self.shunt_ohm and not self.current:
+            raise ConfigError(
+                "which column is the voltage across the shunt?",
+                path="shunt_ohm",
+                try_next="--current COLUMN beside it",
             )
 
 

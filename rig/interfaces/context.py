@@ -101,7 +101,7 @@ class BenchContext:
         """
         with _lock:
             self.state.listeners = (*self.state.listeners, listener)
-        return partial(self._forget, listener)
+        return partial(self.forget, listener)
 
     def wire(self, direction: str, block: bytes) -> None:
         """Pass a block from the UART on to all who listen; `direction` is "tx" (host to device) or
@@ -111,10 +111,11 @@ class BenchContext:
             try:
                 listener(direction, block)
             except Exception as error:
-                self._forget(listener)
+                self.forget(listener)
                 self.state.deaf = (*self.state.deaf, f"{name_of(listener)}: {error!r}")
 
-    def _forget(self, listener: Wire) -> None:
+    def forget(self, listener: Wire) -> None:
+        """Let `listener` hear nothing more."""
         with _lock:
             self.state.listeners = tuple(one for one in self.state.listeners if one is not listener)
 

@@ -61,6 +61,34 @@ class Networked(Protocol):
 
 
 @runtime_checkable
+class BuildsImages(Protocol):
+    """Optional hook of a task: its network as firmware has it."""
+
+    @property
+    def network(self) -> NetworkWorkload:
+        """Return the network."""
+
+    def firmware_header(self) -> str:
+        """Return the text of the header of the workload `network`, for inputs as long as its
+        samples.
+        """
+
+
+@runtime_checkable
+class TellsMembranes(Protocol):
+    """Optional hook of a task: the last membranes of an output in the units of its NIR file."""
+
+    @property
+    def membrane_unit(self) -> Any:
+        """Return what a unit of an output's membranes is worth in the file: a number, or one for
+        each.
+        """
+
+    def membranes(self, output: bytes) -> Any:
+        """Return the last membranes (outputs,) of an output, in the file's units."""
+
+
+@runtime_checkable
 class Trained(Protocol):
     """Optional hook of a task: the spike trains of its own answers, step by step."""
 

@@ -90,12 +90,36 @@ class StatesOrigin(Protocol):
 
 
 @runtime_checkable
+class Restates(Protocol):
+    """Optional hook of a backend's or a driver's class: what its settings determine of its info."""
+
+    def restated(self, settings: Any, info: Any) -> Any:
+        """Return an info of a session with every field that the settings determine computed once
+        more: rates, clocks, limits of error; no device is touched. What only the device knows stays
+        as `info` has it, and so do limits from a calibration file, which no session holds.
+        """
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """Optional hook of the class of a simulated backend: what it may answer where the right answer
+    is known.
+    """
+
+    def answers(self, settings: Any, right: bytes) -> Sequence[bytes]:
+        """Return all outputs that it may give to a sample whose right output is `right`."""
+
+
+@runtime_checkable
 class MapsNetworks(Protocol):
     """Optional hook of a backend's class: how its chip would hold a network, with no chip."""
 
-    def mapping(self, settings: Any, model: Path, dt_s: float | None) -> Mapping[str, Any]:
+    def mapping(
+        self, settings: Any, model: Path, dt_s: float | None, rule: str = ""
+    ) -> Mapping[str, Any]:
         """Return what there is to say of a NIR file, JSON-able; DataError or BenchError where the
-        chip cannot be it. `dt_s` is the time step where the file states none.
+        chip cannot be it. `dt_s` is the time step where the file states none; `rule` the text of
+        the conventions (rig/network/conventions.py), where others than the file's were chosen.
         """
 
 
@@ -106,10 +130,11 @@ class SensesItself(Protocol):
     """
 
     def sense(
-        self, settings: Any, model: Path, dt_s: float | None, inputs: Any
+        self, settings: Any, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
     ) -> Mapping[str, Any]:
         """Run a NIR file on inputs (samples, steps, channels) and return what the board or its SDK
-        says of that, JSON-able, each with its origin (rig/model/origin.py).
+        says of that, JSON-able, each with its origin (rig/model/origin.py). `dt_s` and `rule` are
+        as of MapsNetworks.
         """
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rig.model.completion import Completion
-from rig.model.origin import Origins
+from rig.model.origin import Origin, Origins, of_part
 from rig.model.steps import Step
+
+#: What stands in SutInfo.clock where ticks are the host's.
+HOST_CLOCK = "CLOCK_MONOTONIC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,16 @@ class SutInfo:
     clock: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     origins: Origins | None = None
+
+    @property
+    def times_of_host_simulator(self) -> bool:
+        """Return whether times are what this host took to run a simulator of the device: they are
+        simulated, and the host's clock counted them. Such a time is neither the device's nor an
+        emulator's virtual time: it changes with the load of the host. A program for which the host
+        is the system under test has measured times, and answers False.
+        """
+        time = self.origins.time if self.origins else of_part(self.simulated)
+        return time is Origin.SIMULATED and self.clock == HOST_CLOCK
 
 
 class SystemUnderTest(Protocol):

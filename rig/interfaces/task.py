@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from rig.interfaces.context import Searcher
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-
-if TYPE_CHECKING:
-    pass
 
 
 class Task(Protocol):
@@ -67,6 +66,48 @@ class Replicated(Protocol):
         It has what its scenarios' plans ask for and scores as the task does, by the same functions;
         `payload` raises NotInSession where the session does not hold the content. Raise DataError
         where settings, facts and entries contradict each other.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Regeneration:
+    """The part of a task that settings alone determine, made once more.
+
+    `facts` are those keys of the task's provenance that follow from it; `entries` the catalogue,
+    None where the data are not known. `task` is the whole task, where data and model are known;
+    `unknown` says in words what is not, empty where everything is. `lasting` names the facts that
+    no other version of the rig makes otherwise.
+    """
+
+    facts: Mapping[str, Any]
+    entries: Sequence[Entry] | None = None
+    task: Task | None = None
+    unknown: str = ""
+    lasting: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Regenerated(Protocol):
+    """Optional hook of a task's class: data that are generated, and models that are shipped, once
+    more for `rig check`.
+    """
+
+    @classmethod
+    def regenerated(cls, settings: Any) -> Regeneration:
+        """Return what the bench file's settings determine. No path of theirs is opened: they may
+        come from an untrusted source.
+        """
+
+
+@runtime_checkable
+class Derives(Protocol):
+    """Optional hook of a task's class: files that its commands make of a finished session."""
+
+    @classmethod
+    def derived(cls, session: Path, name: str, stored: Any) -> Any:
+        """Return the content of such a JSON file made once more, in which only what tells when it
+        was made is taken from `stored`; None where `name` is none of them. Raise NotInSession where
+        it was made with what is not at hand, DataError where the session cannot be read.
         """
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.model.effects import OWN, Effect
+from rig.stats.summary import half_width
 from rig.trace.marker import Marker
 from rig.trace.trace import STEPPED, EndPower, Integral, Trace
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -40,8 +41,8 @@ class TraceSpan:
 class WindowRow:
     """The content of one window; None for what is not known, with the reason in `problem`.
 
-    Names with `_u_` are standard uncertainties; charge and current are None where the trace holds
-    power alone.
+    Names with `_u_` are standard uncertainties, those with `_u95_` halves of 95 % intervals: 1.96
+    times as much. Charge and current are None where the trace holds power alone.
     """
 
     name: str
@@ -49,15 +50,30 @@ class WindowRow:
     duration_s: float
     energy_j: float | None = None
     energy_u_j: float | None = None
+    energy_u95_j: float | None = None
     charge_c: float | None = None
     charge_u_c: float | None = None
+    charge_u95_c: float | None = None
     mean_w: float | None = None
     mean_u_w: float | None = None
+    mean_u95_w: float | None = None
     least_w: float | None = None
     most_w: float | None = None
     mean_a: float | None = None
     mean_u_a: float | None = None
+    mean_u95_a: float | None = None
     problem: str = ""
+
+
+def with_intervals(row: WindowRow) -> WindowRow:
+    """Return a row with the halves of its 95 % intervals, of its standard uncertainties."""
+    return replace(
+        row,
+        energy_u95_j=half_width(row.energy_u_j),
+        charge_u95_c=half_width(row.charge_u_c),
+        mean_u95_w=half_width(row.mean_u_w),
+        mean_u95_a=half_width(row.mean_u_a),
+    )
 
 
 def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:

@@ -10,6 +10,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 
+from rig import table_file
 from rig.errors import DataError
 
 
@@ -31,11 +32,8 @@ _COLUMNS = ("index", *(field.name for field in fields(Entry)))
 
 def text(entries: Sequence[Entry]) -> str:
     """Return the content of catalogue.csv: a line a sample, in the task's order."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows((index, *astuple(entry)) for index, entry in enumerate(entries))
-    return stream.getvalue()
+    rows = ((index, *astuple(entry)) for index, entry in enumerate(entries))
+    return table_file.text([_COLUMNS, *rows])
 
 
 def parse(content: str) -> tuple[Entry, ...]:
@@ -53,4 +51,4 @@ def parse(content: str) -> tuple[Entry, ...]:
             raise DataError(
                 f"catalogue.csv, line {index + 2} has another form", evidence=",".join(row)[:80]
             )
-    return tuple(Entry(*row[1:]) for row in rows[1:])
+    return tuple(Entry(*map(table_file.original, row[1:])) for row in rows[1:])

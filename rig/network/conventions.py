@@ -7,11 +7,16 @@ result is one of a network and of conventions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
-from rig.errors import DataError
+import numpy as np
+
+from rig.errors import ConfigError, DataError
+
+_Choice = TypeVar("_Choice")
 
 
 class Scheme(Enum):
@@ -29,19 +34,24 @@ class Current(Enum):
 
 
 class Reset(Enum):
-    """What a spike does to the membrane: to v_reset, or v_threshold less."""
+    """What a spike does to the membrane: to v_reset; v_threshold less at once; v_threshold less in
+    the next step, where the leak does not lessen it; nothing.
+    """
 
     VALUE = "value"
     SUBTRACT = "subtract"
+    SUBTRACT_NEXT = "subtract-next"
+    NONE = "none"
 
 
 class Gains(Enum):
-    """Whose gains count: r and w_in of the file, or 1, as chips have it: an input is added to the
-    current whole, and decays with it in the same step.
+    """Whose gains count: r and w_in of the file; or 1, as chips have it: an input is added to the
+    current whole, and decays with it in the same step (unit), or from the next step on (whole).
     """
 
     FILE = "file"
     UNIT = "unit"
+    WHOLE = "whole"
 
 
 class Start(Enum):
@@ -57,7 +67,7 @@ class Conventions:
     current, reset to v_reset, a spike above the threshold and not at it.
 
     `spikes_max`: so many spikes a neuron may fire in one step, more than 1 only where a reset
-    subtracts.
+    subtracts at once. `late`: a spike leaves its neuron in the next step.
     """
 
     scheme: Scheme = Scheme.EULER
@@ -67,27 +77,75 @@ class Conventions:
     gains: Gains = Gains.FILE
     start: Start = Start.LEAK
     spikes_max: int = 1
+    late: bool = False
 
     def __post_init__(self) -> None:
-        if self.spikes_max < 1 or (self.spikes_max > 1 and self.reset is Reset.VALUE):
+        several = self.spikes_max > 1 and self.reset is not Reset.SUBTRACT
+        if not 1 <= self.spikes_max <= SPIKES_MAX or several:
             raise ValueError(
-                f"{self.spikes_max} spikes a step with a reset to a {self.reset.value}: more than "
-                "one needs a reset that subtracts"
+                f"up to {self.spikes_max} spikes a step with the reset {self.reset.value}: 1 to "
+                f"{SPIKES_MAX}, and more than one needs a reset that subtracts at once"
             )
 
 
-#: What other programs do with a file. Each was compared where tests/vectors/nir says so; the others
-#: were read in their source (the names are those of `rig model run --as`).
+#: The most spikes of a neuron in one step that can be asked for.
+SPIKES_MAX = 255
+
+#: What other programs do with a file that they wrote, by their defaults (docs/MODELS.md says which
+#: were compared, and which were read in their source). "snntorch-zero" is a Leaky whose
+#: reset_mechanism is "zero".
 PRESETS = {
     "nir": Conventions(),
     "norse": Conventions(),
-    "snntorch": Conventions(start=Start.ZERO),
+    "snntorch": Conventions(reset=Reset.SUBTRACT_NEXT, start=Start.ZERO),
+    "snntorch-zero": Conventions(start=Start.ZERO),
+    "sinabs": Conventions(
+        scheme=Scheme.EXACT,
+        reset=Reset.SUBTRACT,
+        above=False,
+        start=Start.ZERO,
+        spikes_max=SPIKES_MAX,
+    ),
+    "rockpool": Conventions(
+        scheme=Scheme.EXACT,
+        reset=Reset.SUBTRACT,
+        above=False,
+        gains=Gains.UNIT,
+        start=Start.ZERO,
+        spikes_max=SPIKES_MAX,
+    ),
+    "spyx": Conventions(reset=Reset.SUBTRACT_NEXT, gains=Gains.WHOLE, start=Start.ZERO, late=True),
+    "spyx-cubalif": Conventions(
+        reset=Reset.SUBTRACT, gains=Gains.WHOLE, start=Start.ZERO, late=True
+    ),
+    "lava-dl": Conventions(above=False, gains=Gains.WHOLE, start=Start.ZERO),
     "exact": Conventions(scheme=Scheme.EXACT),
     "paper": Conventions(current=Current.LAST, reset=Reset.SUBTRACT, start=Start.ZERO),
     "xylo": Conventions(
         reset=Reset.SUBTRACT, above=False, gains=Gains.UNIT, start=Start.ZERO, spikes_max=31
     ),
 }
+#: The time step, in the file's unit of time, of what these programs write by their defaults: a
+#: sinabs layer counts time in steps, and norse's to_nir multiplies each time constant by its dt.
+STEPS_S = {
+    "snntorch": 1e-4,
+    "snntorch-zero": 1e-4,
+    "sinabs": 1.0,
+    "spyx": 1.0,
+    "spyx-cubalif": 1.0,
+    "norse": 1e-6,
+}
+
+#: How `--reset` and task.network.reset call the resets.
+RESETS = {
+    "zero": Reset.VALUE,
+    "subtract": Reset.SUBTRACT,
+    "subtract-next": Reset.SUBTRACT_NEXT,
+    "none": Reset.NONE,
+}
+_STARTS = {one.value: one for one in Start}
+NOT_STATED = "the file does not state the reset"
+STATE_IT = f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}"
 
 #: In the metadata of a neuron's node: the rule by which it was trained to fire.
 RULE_KEY = "spike_rule"
@@ -115,3 +173,116 @@ def stated(nodes: dict[str, Any]) -> Conventions:
             )
         return PRESETS[_RULES[rule]]
     return Conventions()
+
+
+def of_rule(rule: str, nodes: dict[str, Any]) -> Conventions:
+    """Return the conventions of a rule's text, those that the nodes of a file state where it is
+    empty; raises DataError for other texts.
+    """
+    return of_text(rule) if rule else stated(nodes)
+
+
+def states_reset(nodes: Mapping[str, Any]) -> bool:
+    """Return whether a file says what a spike does: by a rule, or a v_reset that is not 0; True
+    where none of its nodes spikes.
+    """
+    spiking = [node for node in nodes.values() if hasattr(node, "v_threshold")]
+    return all(
+        (isinstance(node.metadata, dict) and RULE_KEY in node.metadata)
+        or (getattr(node, "v_reset", None) is not None and bool(np.any(node.v_reset)))
+        for node in spiking
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Conventions as a user chooses them: a preset, empty for what the file states, and what is to
+    be other than there; None: as there.
+    """
+
+    preset: str = ""
+    reset: str | None = None
+    spikes_max: int | None = None
+    start: str | None = None
+
+    @property
+    def says_reset(self) -> bool:
+        """Return whether it decides what a spike does."""
+        return bool(self.preset or self.reset)
+
+    def of(self, nodes: dict[str, Any]) -> Conventions:
+        """Return the conventions for the nodes of a file; raises ConfigError for a name that is
+        not known, and for choices that contradict each other.
+        """
+        how = _known("rule", self.preset, PRESETS) if self.preset else stated(nodes)
+        reset = how.reset if self.reset is None else _known("reset", self.reset, RESETS)
+        start = how.start if self.start is None else _known("start", self.start, _STARTS)
+        most = how.spikes_max if self.spikes_max is None else self.spikes_max
+        if self.spikes_max is None and reset is not Reset.SUBTRACT:
+            most = 1
+        try:
+            return replace(how, reset=reset, start=start, spikes_max=most)
+        except ValueError as error:
+            raise ConfigError(
+                str(error), try_next="reset = subtract, or leave the spike limit out"
+            ) from error
+
+    def dt_s(self, stated_s: float | None) -> float | None:
+        """Return the time step of a file that states none: that of the preset's program, in the
+        unit of time of its files; None where the file states one, or it is not known.
+        """
+        return None if stated_s is not None else STEPS_S.get(self.preset)
+
+
+#: Nothing is chosen: as the file states.
+AS_STATED = Choice()
+
+
+def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:
+    if name not in known:
+        raise ConfigError(f"no {what} {name!r}", try_next=f"one of {', '.join(known)}")
+    return known[name]
+
+
+def by_name(how: Conventions) -> dict[str, Any]:
+    """Return conventions as JSON has them, each choice by its name; what came later than the first
+    files is there only where it is another than in them.
+    """
+    left_out = () if how.late else ("late",)
+    return {
+        name: value.value if isinstance(value, Enum) else value
+        for name, value in asdict(how).items()
+        if name not in left_out
+    }
+
+
+def from_names(names: Mapping[str, Any]) -> Conventions:
+    """Return conventions from their form in JSON; raises DataError where they are none."""
+    kinds = {"scheme": Scheme, "current": Current, "reset": Reset, "gains": Gains, "start": Start}
+    try:
+        read: dict[str, Any] = {
+            name: kinds[name](value) if name in kinds else value for name, value in names.items()
+        }
+        return Conventions(**read)
+    except (TypeError, ValueError) as error:
+        raise DataError("conventions that are not known", evidence=f"{names}"[:200]) from error
+
+
+def text_of(how: Conventions) -> str:
+    """Return conventions as one line, which `of_text` reads: a preset's name, else every choice."""
+    for name, one in PRESETS.items():
+        if one == how:
+            return name
+    return ", ".join(f"{name}={value}" for name, value in by_name(how).items())
+
+
+def of_text(text: str) -> Conventions:
+    """Return the conventions of such a line; raises DataError where it is none."""
+    if text in PRESETS:
+        return PRESETS[text]
+    pairs = [part.partition("=")[::2] for part in text.split(", ")]
+    plain = {"True": True, "False": False}
+    names: dict[str, Any] = {
+        name: int(value) if value.isdigit() else plain.get(value, value) for name, value in pairs
+    }
+    return from_names(names)

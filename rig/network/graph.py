@@ -91,7 +91,7 @@ def network(graph: Any) -> Network:
         behind = tuple(one for one, other in edges if other == name and (one, other) in late)
         entered, left = shapes[name]
         places.append(Place(name, nodes[name], sources, behind, entered, left))
-    return Network(tuple(places), inputs, outputs, _dt_s(graph))
+    return Network(tuple(places), inputs, outputs, stated_dt_s(graph))
 
 
 def taken_apart(graph: Any, prefix: str = "") -> tuple[dict[str, Any], list[Edge]]:
@@ -194,7 +194,8 @@ def _shapes(
     return shapes
 
 
-def _dt_s(graph: Any) -> float | None:
+def stated_dt_s(graph: Any) -> float | None:
+    """Return the time step that a file states, in seconds; None where it states none."""
     stated = graph.metadata.get(DT_KEY) if isinstance(graph.metadata, dict) else None
     if isinstance(stated, int | float | np.number) and float(stated) > 0:
         return float(stated)

@@ -6,13 +6,15 @@ library may loop for ever in C, deaf to Ctrl-C, or crash. The form is an .npz wi
 `tree` is JSON text, whose leaves are texts ("text"), lists of byte strings ("bytes") and the names
 of arrays in the same file ("array"). What goes wrong is the last line of standard error.
 
-Arguments: the file, the longest time in s, the most bytes that its arrays may have, the process
-that asks. Past that time it ends whatever it is doing, also where nobody is left who would end it.
+Arguments: the file, the most processor time in s, the longest time by the clock, the most bytes
+that its arrays may have, the process that asks. Past either time it ends whatever it is doing, also
+where nobody is left who would end it.
 """
 
 import faulthandler
 import io
 import json
+import math
 import os
 import sys
 from contextlib import suppress
@@ -35,6 +37,10 @@ class Claimed(Exception):
     """A file claims more than it can hold, or more than is allowed."""
 
 
+class Elsewhere(Exception):
+    """A node of a file is not in the file: HDF5 would open another one for it."""
+
+
 class Tree:
     """The tree of a file as it is read: arrays by number, and the bytes that are still allowed."""
 
@@ -44,12 +50,17 @@ class Tree:
 
     def of(self, group: h5py.Group) -> dict[str, Any]:
         """Return a group as JSON has it; its arrays are kept aside."""
+        items = ((str(name), own(group, name)) for name in group)
         return {
-            str(name): self.of(item) if isinstance(item, h5py.Group) else self._leaf(item)
-            for name, item in group.items()
+            name: self.of(item) if isinstance(item, h5py.Group) else self._leaf(item)
+            for name, item in items
         }
 
     def _leaf(self, dataset: h5py.Dataset) -> list[Any]:
+        if dataset.is_virtual:
+            raise Elsewhere(f"{dataset.name} is a virtual dataset, whose values lie elsewhere")
+        if dataset.external:
+            raise Elsewhere(f"{dataset.name} has its values in another file")
         self._require_room(dataset)
         value = dataset[()]
         if isinstance(value, bytes):
@@ -77,6 +88,16 @@ class Tree:
             raise Claimed(f"its arrays claim more than {self._limit_b} bytes in all")
 
 
+def own(group: h5py.Group, name: str) -> Any:
+    """Return what a group holds under a name; raises Elsewhere for a link."""
+    link = group.get(name, getlink=True)
+    if isinstance(link, h5py.ExternalLink):
+        raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link into another file")
+    if isinstance(link, h5py.SoftLink):
+        raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link, which may lead elsewhere")
+    return group[name]
+
+
 def end_with(parent: int) -> None:
     """Let the kernel end this process with the one that started it, where it knows how to."""
     with suppress(ImportError, AttributeError, OSError):
@@ -96,23 +117,36 @@ def limit_memory(array_b: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_b, limit_b))
 
 
+def limit_processor(limit_s: float) -> None:
+    """Let the kernel end this process once it has used so much processor time, where it can."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft_s = max(math.floor(limit_s), 1)
+        _, most_s = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft_s, most_s))
+
+
 def answer(path: str, limit_b: int) -> bytes:
     """Return the tree of a file in the form that this program writes."""
     tree = Tree(limit_b)
     block = io.BytesIO()
     with h5py.File(path, "r") as file:
-        content = tree.of(file["node"])
+        content = tree.of(own(file, "node"))
     np.savez(block, tree=np.asarray(json.dumps(content)), **tree.arrays)
     return block.getvalue()
 
 
 def main() -> None:
     """Read the file; write its tree, or one line of what went wrong and exit code 1."""
-    path, limit_s, limit_b, parent = sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:5])
+    path = sys.argv[1]
+    processor_s, wall_s = map(float, sys.argv[2:4])
+    limit_b, parent = map(int, sys.argv[4:6])
     # A thread in C: it needs no turn of an interpreter that waits for HDF5.
-    faulthandler.dump_traceback_later(limit_s, exit=True)
+    faulthandler.dump_traceback_later(wall_s, exit=True)
     end_with(parent)
     limit_memory(limit_b)
+    limit_processor(processor_s)
     try:
         block = answer(path, limit_b)
     except Exception as error:  # h5py raises whatever it stumbles over

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.network.conventions import Conventions
 from rig.network.graph import Network
+from rig.network.late_spikes import with_late_spikes
 from rig.network.neurons import Neurons
 from rig.network.shapes import NEURONS, SPIKING
 from rig.network.stages import Stage, has_state, stage
@@ -50,6 +51,7 @@ def run(
         raise DataError(
             "the network states no time step", try_next="--dt, in seconds, or dt_s in its metadata"
         )
+    network = with_late_spikes(network, how, step_s)
     given = _given(network, inputs)
     batch, steps = next(iter(given.values())).shape[:2]
     stages: dict[str, Stage] = {}

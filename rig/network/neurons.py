@@ -9,6 +9,7 @@ import nir
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.errors import DataError
 from rig.network.conventions import Conventions, Current, Gains, Reset, Scheme, Start
 from rig.network.graph import Place
 from rig.network.shapes import SPIKING
@@ -35,6 +36,7 @@ class Neurons:
         tau = getattr(node, "tau_mem", getattr(node, "tau", None))
         # An integrator gains dt r i a step.
         self._share = _number(dt_s) if tau is None else _share(tau, dt_s, how.scheme)
+        self._kept = _number(1.0) if tau is None else 1.0 - self._share
         if self._cuba:
             self._share_synaptic = _share(node.tau_syn, dt_s, how.scheme)
             self._weight_in = _number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
@@ -44,6 +46,7 @@ class Neurons:
             stated = node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
             several = how.reset is Reset.SUBTRACT and how.spikes_max > 1
             self._spikes_max = float(stated or how.spikes_max) if several else 1.0
+            self._taken = taken(place.name, self._threshold, self._kept, how.reset)
         shape = (batch, *place.shape_in)
         begin = self._leak if how.start is Start.LEAK and self._leaky else 0.0
         self.membrane: Floats = np.broadcast_to(np.asarray(begin, np.float64), shape).copy()
@@ -52,7 +55,7 @@ class Neurons:
     def step(self, values: Floats) -> Floats:
         """Go on by one time step."""
         drive = self._synapse(values) if self._cuba else values
-        unit = self._how.gains is Gains.UNIT
+        unit = self._how.gains is not Gains.FILE
         if not self._leaky:
             self.membrane += drive if unit else self._share * self._gain * drive
         elif unit:
@@ -66,6 +69,8 @@ class Neurons:
         last = self.synaptic
         if self._how.gains is Gains.UNIT:
             self.synaptic = (last + values) * (1.0 - self._share_synaptic)
+        elif self._how.gains is Gains.WHOLE:
+            self.synaptic = last * (1.0 - self._share_synaptic) + values
         else:
             self.synaptic = last + self._share_synaptic * (self._weight_in * values - last)
         return self.synaptic if self._how.current is Current.NEW else last
@@ -78,7 +83,7 @@ class Neurons:
         if self._how.reset is Reset.VALUE:
             self.membrane = np.where(fires, self._reset, self.membrane)
         else:
-            self.membrane -= fires * self._threshold
+            self.membrane -= fires * self._taken
         return fires.astype(np.float64)
 
     def _fired_often(self) -> Floats:
@@ -88,6 +93,25 @@ class Neurons:
         spikes: Floats = np.minimum(times, self._spikes_max)
         self.membrane -= spikes * self._threshold
         return spikes
+
+
+def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
+    """Return what a spike takes off a membrane of which a step leaves the share `kept`: the
+    threshold; so much that the threshold is missing behind the next leak; nothing. Raises DataError
+    where a membrane keeps nothing from which a threshold could be missing.
+    """
+    if reset is Reset.NONE:
+        return np.zeros_like(threshold)
+    if reset is not Reset.SUBTRACT_NEXT:
+        return threshold
+    if bool(np.any(kept <= 0)):
+        raise DataError(
+            f"{name} keeps nothing of its membrane, so that nothing is left to subtract from in "
+            "the next step",
+            evidence="its time constant is not longer than the time step",
+            try_next="--reset subtract, or a smaller --dt",
+        )
+    return threshold / kept
 
 
 def _number(value: Any) -> Floats:

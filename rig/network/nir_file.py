@@ -2,9 +2,10 @@
 """Read NIR files, which are HDF5, in a process of their own: it may hang or crash, the rig may not.
 
 One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end its process. The
-process has `_LIMIT_S`, and a second for each `PER_S_B` of the file; it is killed then, or as soon
-as the rig is asked to stop; it ends with the rig, however that ends (where the kernel offers
-nothing for that, at its limit). What it read comes back without pickle (rig/network/hdf5_tree.py).
+process has `_LIMIT_S` of processor time, and a second for each `PER_S_B` of the file, and three
+times as much by the clock (rig/processor_limit.py); it is killed then, or as soon as the rig is
+asked to stop; it ends with the rig, however that ends (where the kernel offers nothing for that, at
+its limit). What it read comes back without pickle (rig/network/hdf5_tree.py).
 """
 
 from __future__ import annotations
@@ -13,19 +14,18 @@ import io
 import json
 import os
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import nir
 import numpy as np
 
+from rig import foreign_files, processor_limit
 from rig.errors import DataError
 from rig.network import hdf5_tree
-from rig.stop import LOOK_S, look
+from rig.trace import limited_child
 
-#: A file is read within so many seconds, and one more for each so many of its bytes.
+#: A file is read within so much processor time, and one second more for each so many of its bytes.
 _LIMIT_S = 20.0
 PER_S_B = 1_000_000
 #: The arrays of a network have at most so many bytes.
@@ -58,11 +58,12 @@ def _not_nir(path: Path, evidence: str) -> DataError:
 def _answer(path: Path) -> bytes:
     """Return what the process says of a file, unless it is known of the same file already."""
     try:
+        foreign_files.checked(path)
         about = path.stat()
     except OSError as error:
         raise _not_nir(path, str(error)) from error
-    if not path.is_file():
-        raise _not_nir(path, "it is no file")
+    except DataError as error:
+        raise _not_nir(path, error.cause) from error
     key = (path.resolve(), about.st_ino, about.st_size, about.st_mtime_ns)
     if key not in _known:
         answer = _ask(path, _LIMIT_S + about.st_size / PER_S_B)
@@ -75,36 +76,32 @@ def _answer(path: Path) -> bytes:
 
 
 def _ask(path: Path, limit_s: float) -> bytes:
-    """Return what the process writes; raises DataError where it fails, or is not through in
-    time.
+    """Return what the process writes; raises DataError where it fails, or is not through within
+    `limit_s` of processor time.
     """
-    # Not the folder that happens to be the present one: a module that lies there is none of ours.
-    command = [sys.executable, "-P", hdf5_tree.__file__, str(path)]
-    command += [str(limit_s + 1), str(ARRAYS_B), str(os.getpid())]
-    end_s = time.monotonic() + limit_s
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        try:
-            while True:
-                try:
-                    answer, said = child.communicate(timeout=LOOK_S)
-                    break
-                except subprocess.TimeoutExpired:
-                    look()
-                if time.monotonic() > end_s:
-                    raise _not_nir(
-                        path,
-                        f"HDF5 did not come to an end of it within {limit_s:.0f} s: it is damaged",
-                    )
-        finally:
-            child.kill()
+    wall_s = processor_limit.wall_s(limit_s)
+    asked = [hdf5_tree.__file__, str(path), str(limit_s), str(wall_s + 1), str(ARRAYS_B)]
+    try:
+        child = limited_child.run([*asked, str(os.getpid())], b"", limit_s)
+    except subprocess.TimeoutExpired as error:
+        raise DataError(
+            f"{path} was not read in time",
+            evidence=f"HDF5 {processor_limit.late(limit_s)}",
+            try_next="again when this computer has less to do, or with the file on another disk",
+        ) from error
+    if processor_limit.is_used_up(child.returncode):
+        raise DataError(
+            f"{path} cannot be read",
+            evidence=f"HDF5 {processor_limit.used_up(limit_s)}: on a damaged file it may loop for "
+            "ever",
+            try_next=_SPOILT,
+        )
     if child.returncode < 0:
-        raise _not_nir(path, f"HDF5 crashed on it, with signal {-child.returncode}: it is damaged")
+        raise _not_nir(path, f"HDF5 crashed on it, with signal {-child.returncode}")
     if child.returncode:
-        lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
+        lines = child.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         raise _not_nir(path, lines[-1] if lines else f"exit code {child.returncode}")
-    return answer
+    return child.stdout
 
 
 def _content(tree: dict[str, Any], arrays: Any) -> dict[str, Any]:

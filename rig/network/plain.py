@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from rig.errors import DataError
-from rig.network.conventions import Conventions
+from rig.network.conventions import Conventions, by_name
 from rig.network.graph import Network, Place
+from rig.network.late_spikes import with_late_spikes
 
 #: Fields of a node that are no parameters of its equation.
 _ABOUT = ("input_type", "output_type", "metadata", "input_shape")
@@ -28,6 +29,7 @@ def write_plain(network: Network, how: Conventions, dt_s: float | None, path: Pa
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None:
         raise DataError("the network states no time step", try_next="dt_s in its metadata")
+    network = with_late_spikes(network, how, step_s)
     arrays: dict[str, Any] = {}
     nodes = []
     for place in network.places:
@@ -54,11 +56,6 @@ def write_plain(network: Network, how: Conventions, dt_s: float | None, path: Pa
     }
     with path.open("wb") as file:
         np.savez(file, network=np.asarray(json.dumps(content)), **arrays)
-
-
-def by_name(how: Conventions) -> dict[str, Any]:
-    """Return conventions as JSON has them, each choice by its name."""
-    return {name: _plain(value) for name, value in dataclasses.asdict(how).items()}
 
 
 def _parameters(place: Place) -> dict[str, Any]:

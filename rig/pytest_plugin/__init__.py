@@ -224,7 +224,7 @@ def pytest_terminal_summary(
     its numbers.
     """
     for session in config.stash.get(_SESSIONS, {}).values():
-        verdict = f"verdict {str(session.verdict.ok).lower()}" if session.valid else "invalid"
+        verdict = session.verdict.outcome.upper()
         texts = ", ".join(session.labels)
         terminalreporter.write_line(
             f"rig session: {session.path}: {verdict}{f' ({texts})' if texts else ''}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from rig.api.sessions.metric import Metrics, SessionMetric
+from rig.api.sessions.metric import WORDS, Metrics, SessionMetric
 from rig.api.sessions.session import Session
 
 
@@ -47,7 +47,7 @@ def properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
     path = session.path.resolve()
     inside = path.is_relative_to(root.resolve())
     yield "rig.session", (path.relative_to(root.resolve()).as_posix() if inside else path.name)
-    yield "rig.verdict", str(session.verdict.ok).lower()
+    yield "rig.verdict", session.verdict.outcome.upper()
     yield "rig.labels", ", ".join(session.labels)
     for name, metric in session.tested.looked_up.items():
         yield f"rig.{name}.value", repr(metric.value)
@@ -57,5 +57,4 @@ def properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
             f"rig.{name}.interval",
             (f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason),
         )
-        judged = {True: "true", False: "false", None: "none"}[metric.verdict]
-        yield f"rig.{name}.verdict", judged
+        yield f"rig.{name}.verdict", WORDS[metric.verdict]

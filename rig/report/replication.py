@@ -59,9 +59,7 @@ def dots(names: Sequence[str], results: Results) -> Plot:
     reference, compared = (
         ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
     )
-    axes.set_xlabel(
-        f"deviation from the {reference} (%); shaded: the limit of ±{LIMIT * 100:.0f} %"
-    )
+    axes.set_xlabel(f"deviation from the {reference} (%); shaded: within {LIMIT * 100:.0f} %")
     caption = f"Dots are trials, from the top of each row down; the rule compares {compared}."
     return svg(
         figure, "trials", results.labels

@@ -31,16 +31,18 @@ from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE, Plot, svg
-from rig.results import complexity, origins
+from rig.results import changed, complexity, origins, verdict
 from rig.results.budget_table import table as budget_table
 from rig.results.document import MetricResult, Results
+from rig.results.labels import Label
 from rig.results.replication import LIMIT
 from rig.results.results import Context, read
 from rig.results.stated import stated
-from rig.store import session_folder
+from rig.results.verdict import Outcome
+from rig.store import event_file, session_folder, verified
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE
-from rig.units import quantity, share
+from rig.units import not_known, quantity, share
 
 _NO_CURVE = (
     "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
@@ -52,9 +54,27 @@ def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = (
     without results. `hashed` and `trials` as of `rendered`.
     """
     page = rendered(folder, hashed, trials)
-    session_folder.write_text(folder / session_folder.REPORT, page)
-    SessionFolder(folder).record_derived(session_folder.REPORT)
-    return folder / session_folder.REPORT
+    return event_file.write_derived(SessionFolder(folder), session_folder.REPORT, page)
+
+
+_BADGES = {
+    Outcome.PASS: "✓ PASS",
+    Outcome.FAIL: "✗ FAIL",
+    Outcome.NOT_TESTED: "NOT TESTED",
+    Outcome.INVALID: "✗ INVALID",
+}
+_BADGE_CLASSES = {
+    Outcome.PASS: "good",
+    Outcome.FAIL: "bad",
+    Outcome.NOT_TESTED: "open",
+    Outcome.INVALID: "bad",
+}
+_HOLDS = {
+    Outcome.PASS: "holds",
+    Outcome.FAIL: "does not hold",
+    Outcome.NOT_TESTED: "was not tested",
+    Outcome.INVALID: "cannot be applied",
+}
 
 
 def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> str:
@@ -65,13 +85,19 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
     session = SessionFolder(folder)
     session.refuse_other()
     session.refuse_unfinished()
-    results = read(session, trials)
+    results = changed.marked(read(session, trials), verified.changes(session))
     page = _page(session, results)
     with matplotlib.style.context(["default", STYLE]):
         pictures = _pictures(session, results)
         special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
         plots = _plots(session, results, hashed) | special
     return _template().render(page, plots=plots, pictures=pictures)
+
+
+def labels_of(folder: Path, trials: Sequence[Trial] = ()) -> tuple[Label, ...]:
+    """Return the labels that the report of a session shows."""
+    session = SessionFolder(folder)
+    return changed.marked(read(session, trials), verified.changes(session)).labels
 
 
 @cache
@@ -118,6 +144,10 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
         "network": complexity_text.sentence(counted) if counted else "",
         "origins": str(origins.of_facts(provenance)),
         "claims": results.audit is not None,
+        "badge": _BADGES,
+        "badge_class": _BADGE_CLASSES,
+        "holds": _HOLDS,
+        "not_tested": verdict.reasons(results.replication.not_tested),
         "residual_limit_s": residual_limit_s(results) if monitors else None,
         "monitors": monitors,
         "budget": budget_table(results),
@@ -147,7 +177,7 @@ def _split(results: Results) -> tuple[list[str], list[str]]:
         name
         for name, row in results.replication.per_metric.items()
         if results.audit is not None or not (row.ok or math.isnan(row.mean))
-    }
+    } | set(results.replication.drawn)
     main = [
         name
         for name, metric in results.metrics.items()
@@ -158,7 +188,9 @@ def _split(results: Results) -> tuple[list[str], list[str]]:
 
 def _row(name: str, results: Results) -> dict[str, Any]:
     metric = results.metrics[name]
-    verdict = results.replication.per_metric.get(name)
+    drawn = results.replication.drawn.get(name)
+    compared = results.replication.per_metric.get(name)
+    judged = compared or drawn
     shown = stated(metric)
     factor = shown.factor
     decimals = shown.decimals
@@ -170,9 +202,13 @@ def _row(name: str, results: Results) -> dict[str, Any]:
         "other": metric.other_samples,
         "value": _fixed(metric.value, factor, decimals),
         "binomial": metric.binomial,
-        "verdict": verdict,
-        "claimed": f"{verdict.claimed * factor:.6g}" if verdict and results.audit else None,
-        "trials": [_cell(metric, single.value, factor, decimals) for single in metric.per_trial],
+        "verdict": judged,
+        "drawn": drawn is not None,
+        "claimed": f"{judged.claimed * factor:.6g}" if judged and results.audit else None,
+        "trials": [
+            _cell(metric, single.value, factor, decimals, limited=compared is not None)
+            for single in metric.per_trial
+        ],
     }
 
 
@@ -184,7 +220,7 @@ def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
             ("same samples", metric.same_samples),
             ("other samples", metric.other_samples),
         ):
-            told = f"none: {interval.reason}" if interval.reason else interval.method
+            told = not_known(interval.reason) if interval.reason else interval.method
             found.setdefault((title, told), []).append(name)
     return [
         (title, told, names)
@@ -193,13 +229,14 @@ def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
 
 
 def _cell(
-    metric: MetricResult, value: float | None, factor: float, decimals: int
+    metric: MetricResult, value: float | None, factor: float, decimals: int, *, limited: bool
 ) -> dict[str, Any]:
+    """Return the cell of a trial; `limited`: the rule compares it with the 5 %."""
     away = away_from(value, metric.value, metric.deviation)
     return {
         "value": _fixed(value, factor, decimals),
         "deviation": _percent(away),
-        "beyond": abs(away) > LIMIT,
+        "beyond": limited and abs(away) > LIMIT,
     }
 
 

@@ -14,17 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig import foreign_files, typed
 from rig.errors import ConfigError, DataError
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.model.metric import Deviation, Metric
+from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.steps import Step
 from rig.model.trial import Trial
-from rig.results import document, labels, replication
-from rig.results.document import Results
+from rig.results import document, judging, labels
+from rig.results.document import MetricResult, Results
 from rig.results.imagined import Possible, forecast
-from rig.results.replication import Verdict
+from rig.results.judging import ClaimedMetric
+from rig.stats.claimed_value import Spread
+from rig.store import verified
+from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
 
 #: Units of what is never below 0; power and energy are, where idle power is taken off.
 _NEVER_NEGATIVE = ("s", "1/s", "s/s")
@@ -36,26 +40,44 @@ _TOLD = 12
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claimed values by metric; of a published result also its task, its scenario, and the labels
-    of its data.
+    """Claimed metrics; of a published result also its task, its scenario, what its samples are, and
+    the labels of its data.
     """
 
-    values: dict[str, float]
+    metrics: dict[str, ClaimedMetric]
     task: str = ""
     scenario: str = ""
     labels: tuple[str, ...] = ()
+    samples: Mapping[str, Any] | None = None
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Return the claimed values by metric."""
+        return {name: one.value for name, one in self.metrics.items()}
+
+    def is_of_samples(self, task: Mapping[str, Any]) -> bool:
+        """Return whether the claim is of the samples of a task; one that does not say is."""
+        return self.samples is None or self.samples == _samples(task)
+
+
+def of_values(values: Mapping[str, float]) -> dict[str, ClaimedMetric]:
+    """Return claimed metrics of which the values alone are stated, as in a bench file."""
+    return {name: ClaimedMetric(value=value) for name, value in values.items()}
 
 
 def read(path: Path) -> Claim:
     """Read a claim: a bench file with [claim], a TOML file of metric = value alone, or the
     results.json of a published session.
 
-    What a results.json claims is the values of the metrics that its own verdict is about. Raises
-    ConfigError for anything else.
+    In a TOML file a value may be a table: `value`, `standard_uncertainty` and
+    `degrees_of_freedom`, or `exact = true`. A results.json claims all headline and main metrics.
+    Raises ConfigError for anything else, for a results.json whose values are not within their own
+    intervals, and for one beside an events.jsonl that has another hash of it.
     """
+    _refuse_changed(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = foreign_files.read_text(path)
+    except (OSError, UnicodeDecodeError, DataError) as error:
         raise ConfigError(f"{path} cannot be read", path="--claim", evidence=str(error)) from error
     try:
         claim = (
@@ -77,15 +99,28 @@ def read(path: Path) -> Claim:
             evidence=(error.evidence if isinstance(error, DataError) else repr(error))[:200],
             try_next="lines `metric = value`, a bench file with [claim], or a results.json",
         ) from error
-    if not claim.values:
+    if not claim.metrics:
         raise ConfigError(
-            f"{path} claims nothing",
+            f"{path} claims no metric",
             path="--claim",
             try_next="[claim], and lines `metric = value` in it",
         )
     for name, value in claim.values.items():
         refuse_no_number(name, value, f"{path}: {name}")
     return claim
+
+
+def _refuse_changed(path: Path) -> None:
+    """Raise ConfigError for the results.json of a session that was changed after its run."""
+    if path.name != RESULTS or not (path.parent / EVENTS).is_file():
+        return
+    for change in verified.changes(SessionFolder(path.parent), (RESULTS,)):
+        raise ConfigError(
+            f"{path} is no claim",
+            path="--claim",
+            evidence=str(change),
+            try_next=f"rig check {path.parent}; lines `metric = value` in a TOML file",
+        )
 
 
 def refuse_no_number(name: str, value: Any, place: str) -> None:
@@ -202,70 +237,95 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
             refuse_unknown(name, metrics, {}, f"claim.{name}", "the session")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """The verdicts of both rules on a claim."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """A claimed metric of a TOML file that is a table."""
 
-    replication: Verdict
-    audit: Verdict
-
-    @property
-    def by_rule(self) -> dict[str, Verdict]:
-        """Return them by the names of the rules."""
-        return {"replication": self.replication, "audit": self.audit}
-
-
-def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> Verdicts:
-    """Apply both rules to finished trials: replication, and the audit."""
-    names = [name for name in claimed if all(name in trial.metrics for trial in trials)]
-    metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
-    return verdicts_on(
-        claimed,
-        [{name: trial.metrics[name].value for name in names} for trial in trials],
-        sum(not trial.valid for trial in trials),
-        {name: metric.higher_is_better for name, metric in metrics.items()},
-        {name: metric.deviation for name, metric in metrics.items()},
-    )
-
-
-def verdicts_on(
-    claimed: Mapping[str, float],
-    values: Sequence[Mapping[str, float]],
-    invalid: int,
-    directions: Mapping[str, bool | None],
-    how: Mapping[str, Deviation],
-) -> Verdicts:
-    """Apply both rules to the values of trials, with what their metrics say of themselves."""
-    return Verdicts(
-        replication.replication_check(claimed, values, invalid, how),
-        replication.audit_check(claimed, values, invalid, directions, how),
-    )
+    value: float
+    standard_uncertainty: float | None = None
+    degrees_of_freedom: float | None = None
+    exact: bool = False
 
 
 def _written(tree: Mapping[str, Any]) -> Claim:
     values = tree.get("claim", tree)
-    if not isinstance(values, Mapping) or any(
-        isinstance(value, Mapping | list) for value in values.values()
-    ):
+    if not isinstance(values, Mapping):
         raise ValueError("no [claim], and other things than metric = value")
-    return Claim(dict(values))
+    return Claim({name: _written_metric(name, value) for name, value in values.items()})
+
+
+def _written_metric(name: str, value: Any) -> ClaimedMetric:
+    """Return a claimed metric of a TOML file: a number, or a table."""
+    if isinstance(value, list):
+        raise ValueError(f"{name} is a list")
+    if not isinstance(value, Mapping):
+        return ClaimedMetric(value=value)
+    table = typed.from_json(_Table, dict(value), f"claim.{name}")
+    u = table.standard_uncertainty
+    freedom = table.degrees_of_freedom
+    if u is None and freedom is None:
+        return ClaimedMetric(value=table.value, exact=table.exact)
+    if u is None or freedom is None or not (u > 0 and freedom > 0) or table.exact:
+        raise ValueError(
+            f"{name}: standard_uncertainty and degrees_of_freedom are both above 0, without exact"
+        )
+    stated = Spread(table.value, u, freedom)
+    return ClaimedMetric(value=table.value, same=stated, other=stated)
 
 
 def _published(tree: Any) -> Claim:
-    """Return what a results.json claims."""
+    """Return what a results.json claims: its headline and main metrics."""
     results = document.from_json(tree)
-    values = {name: results.metrics[name].value for name in results.replication.per_metric}
+    claimed = {
+        name: _published_metric(name, metric)
+        for name, metric in results.metrics.items()
+        if metric.prominence is not Prominence.DETAIL and metric.value is not None
+    }
     marks = (
         *([labels.SIMULATED] if results.simulated else []),
         *([labels.INTERLEAVED] if results.provenance.interleaved else []),
         *(label.text for label in results.data.labels),
     )
     return Claim(
-        {name: value for name, value in values.items() if value is not None},
+        claimed,
         results.task,
         results.scenario,
         marks,
+        _samples(results.provenance.task.stored),
     )
+
+
+def _published_metric(name: str, metric: MetricResult) -> ClaimedMetric:
+    """Return a claimed metric of a results.json; raise DataError where it contradicts itself."""
+    value = metric.value
+    assert value is not None
+    for interval in (metric.same_samples, metric.other_samples):
+        below = interval.low is not None and value < interval.low - _rounding(value)
+        above = interval.high is not None and value > interval.high + _rounding(value)
+        if below or above:
+            raise DataError(
+                "the results contradict themselves",
+                evidence=f"{name} is {value:g} {metric.unit}, its own interval goes from "
+                f"{interval.low} to {interval.high}",
+            )
+    counted = metric.statistic is Statistic.SHARE
+    return ClaimedMetric(
+        value=value,
+        same=judging.spread(value, metric.same_samples),
+        other=judging.spread(value, metric.other_samples),
+        count=sum(trial.n for trial in metric.per_trial) if counted else None,
+    )
+
+
+def _rounding(value: float) -> float:
+    return 1e-9 * abs(value)
+
+
+def _samples(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what says which samples a task has, of its facts in a provenance."""
+    wanted = ["name", "samples", "subset", "data", "names"]
+    wanted += [key for key in task if key.endswith("sha256")]
+    return {key: task.get(key) for key in wanted}
 
 
 def _several(names: Sequence[str]) -> str:

@@ -22,11 +22,11 @@ from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.model.metric import Deviation, Prominence, Repeatability, Statistic
 from rig.model.trial import Counts
-from rig.results import labels
+from rig.results import labels, replication
 from rig.results.labels import DataStatement, Label
 from rig.results.origins import SessionOrigins
-from rig.results.replication import MetricVerdict
 from rig.results.resolution import Resolution
+from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome
 from rig.store import session_folder
 from rig.store.provenance_file import Provenance
 from rig.timebase.timebase import Timebase
@@ -34,9 +34,9 @@ from rig.uncertainty.budget import Part
 from rig.units import quantity
 
 #: The schema that is written.
-SCHEMA = 5
+SCHEMA = 6
 #: Those that are read.
-READ = (3, 4, 5)
+READ = (3, 4, 5, 6)
 _SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
 
 
@@ -126,6 +126,7 @@ class IntervalResult:
     standard_uncertainty: float | None
     coverage_factor: float | None
     expanded_uncertainty: float | None
+    degrees_of_freedom: float | None = typed.since(6, None)
 
     @property
     def half_width(self) -> float | None:
@@ -174,20 +175,43 @@ class MetricResult:
     per_trial: tuple[TrialValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictResult:
-    """The outcome of a rule: whether it holds, its name and its words, and each metric's part in
-    it. `interleaved` is there where the trials took turns, and says what that means.
+    """The outcome of a rule: its name and its words, and each metric's part in it.
+
+    `scope` says what it is about; `drawn` are the metrics that a statistical test compared,
+    `not_tested` those that the rule is not about, each with the reason. `interleaved` is there
+    where the trials took turns, and says what that means.
     """
 
     ok: bool
+    outcome: Outcome | None = typed.since(6, None)
     rule: str
     rule_text: str
     reason: str
+    scope: str = typed.since(6, "")
     trials: int
     per_metric: dict[str, MetricVerdict]
+    drawn: dict[str, DrawnVerdict] = typed.since(6, factory=dict)
+    not_tested: dict[str, str] = typed.since(6, factory=dict)
     policy: str | None = typed.optional()
     interleaved: str | None = typed.optional()
+
+    @property
+    def judged(self) -> Outcome:
+        """Return the outcome, also of a schema that had two of them only."""
+        if self.outcome is not None:
+            return self.outcome
+        return replication.outcome_of(self.ok, self.rule, self.trials)
+
+    @property
+    def sentence(self) -> str:
+        """Return outcome, scope and reason: "PASS for 18 powers; 188 metrics not tested"."""
+        about = f" for {self.scope}" if self.scope else ""
+        reason = f": {self.reason}" if self.reason else ""
+        if self.judged is Outcome.PASS:
+            return f"PASS{about}{reason}"
+        return f"{self.judged.upper()}{reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,9 +245,22 @@ class Results:
         return labels.of_session(self.simulated, self.provenance.stored, self.data)
 
     @property
+    def verdicts(self) -> dict[str, VerdictResult]:
+        """Return the verdicts by the names of their rules."""
+        both = {"replication": self.replication, "audit": self.audit}
+        return {name: one for name, one in both.items() if one is not None}
+
+    @property
     def ok(self) -> bool:
-        """Return whether the verdict is true and every trial valid."""
-        return self.replication.ok and all(trial.valid for trial in self.trials)
+        """Return whether the verdict is PASS and every trial valid."""
+        return self.outcome is Outcome.PASS
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome of the session: invalid where a trial is."""
+        if not all(trial.valid for trial in self.trials):
+            return Outcome.INVALID
+        return self.replication.judged
 
 
 def to_json(results: Results, schema: int = SCHEMA) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def interval_result(interval: Interval) -> IntervalResult:
         standard_uncertainty=interval.standard_uncertainty,
         coverage_factor=interval.coverage_factor,
         expanded_uncertainty=interval.expanded_uncertainty,
+        degrees_of_freedom=interval.degrees_of_freedom,
     )
 
 

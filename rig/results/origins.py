@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rig.interfaces.sut import HOST_CLOCK
 from rig.model.origin import Origin, Origins, of_part, weakest
 
 
@@ -46,6 +47,14 @@ def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
         (_simulated(sut), _origins(_key(sut, "origins"))),
         [(_simulated(info), _origin(_key(info, "origin"))) for info in rails],
     )
+
+
+def times_of_host_simulator(provenance: Mapping[str, Any]) -> bool:
+    """Return whether the times of a session are what a host took to run a simulator of the device,
+    from a provenance as far as it can be read; SutInfo.times_of_host_simulator has the rule.
+    """
+    on_host = _key(provenance.get("sut"), "clock") == HOST_CLOCK
+    return on_host and of_facts(provenance).time is Origin.SIMULATED
 
 
 def _simulated(info: Any) -> bool:

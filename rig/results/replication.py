@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rig.model.metric import Deviation
+from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome, Verdict
 from rig.stats.summary import mean
 
 #: NeuroBench rules.md: "average over 5 trials".
@@ -39,7 +39,22 @@ RULES = {
         "within 5 % to both sides where a "
         "metric states no direction"
     ),
+    "replacement-5-percent": (
+        "after an audit that failed, a replacement of the claim is at most 5 % better than the "
+        "auditor's result, the average over 1 to 5 trials: where higher is better <= 1.05 of it, "
+        "where lower is better >= 0.95 of it; of a gap, the cost; within 5 % to both sides where "
+        "a metric states no direction"
+    ),
 }
+
+#: A claimed metric that random searches scatter is compared by a statistical test in all rules,
+#: as the 5 % would refuse every honest claim of it.
+DRAWN_RULE = (
+    "a metric that random searches scatter is refused where the claim is better than the measured "
+    "value by more than both uncertainties explain: one-sided Student's t of the logarithm of the "
+    "ratio, with the uncertainty and the degrees of freedom of both sides, at 5 % over all such "
+    "metrics together (Holm 1979); shares of searches by Fisher's exact test"
+)
 
 #: How many trials each rule is about, the least and the most; ours, without a claim, grows stricter
 #: with each.
@@ -47,39 +62,27 @@ COUNTS: dict[str, tuple[int, float]] = {
     "replication-5-percent": (TRIALS, TRIALS),
     "self-consistency-5-percent": (TRIALS, math.inf),
     "audit-95-percent": (1, AUDIT_TRIALS),
+    "replacement-5-percent": (1, AUDIT_TRIALS),
 }
 
 #: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim of zero,
 #: nor what more than five trials mean. Our policy, in every report:
 POLICY = (
     "Accuracy is compared relatively, like every other metric (5 % of 0.80 are 4 points). "
-    "A gap is compared by the cost it stands for (5 % of the cost), as it may be 0. "
+    "A gap that each trial repeats is compared by the cost it stands for (5 % of the cost), as it "
+    "may be 0. "
     "Another claimed value of 0 is met only by a mean of exactly 0. "
     "Of more than 5 trials a claim holds by neither rule, as nothing may be chosen out of them: "
     "claim and audit on 5."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MetricVerdict:
-    """The verdict of one metric: deviation and limit are relative; `ok` is deviation <= limit."""
-
-    claimed: float
-    mean: float
-    deviation: float
-    limit: float
-    ok: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome of one rule over all its metrics; `reason` names the first thing that failed."""
-
-    ok: bool
-    rule: str
-    trials: int
-    per_metric: dict[str, MetricVerdict]
-    reason: str = ""
+def outcome_of(ok: bool, rule: str, trials: int) -> Outcome:
+    """Return the outcome of a verdict that states only whether it holds."""
+    if ok:
+        return Outcome.PASS
+    least, most = COUNTS.get(rule, (0, math.inf))
+    return Outcome.FAIL if least <= trials <= most else Outcome.NOT_TESTED
 
 
 def relative(value: float, reference: float) -> float:
@@ -129,18 +132,28 @@ def replication_check(
     trials: Sequence[Mapping[str, float]],
     invalid: int = 0,
     deviations: Mapping[str, Deviation] | None = None,
+    drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    """Apply the 5 % rule to the means of `trials` (metric -> value each); without a claim, to each
-    trial about their mean. `deviations` says of which metrics they are not relative.
+    """Apply the 5 % rule to the means of `trials` (metric -> value each). `deviations` says of
+    which metrics they are not relative; `drawn` are the claimed metrics that a statistical test has
+    compared.
     """
     how = deviations or {}
-    if claimed:
-        rows = {
-            name: _two_sided(value, [mean([trial[name] for trial in trials])], how.get(name))
-            for name, value in claimed.items()
-            if _all(trials, name)
-        }
-        return _verdict("replication-5-percent", claimed, rows, len(trials), invalid)
+    rows = {
+        name: _two_sided(value, [mean([trial[name] for trial in trials])], how.get(name))
+        for name, value in claimed.items()
+        if _all(trials, name)
+    }
+    return _verdict("replication-5-percent", claimed, rows, len(trials), invalid, drawn)
+
+
+def self_consistency_check(
+    trials: Sequence[Mapping[str, float]],
+    invalid: int = 0,
+    deviations: Mapping[str, Deviation] | None = None,
+) -> Verdict:
+    """Apply the 5 % rule to each of `trials` about their mean."""
+    how = deviations or {}
     names = list(trials[0]) if trials else []
     columns = {name: [trial[name] for trial in trials] for name in names}
     rows = {name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()}
@@ -155,6 +168,7 @@ def audit_check(
     invalid: int = 0,
     higher_is_better: Mapping[str, bool | None] | None = None,
     deviations: Mapping[str, Deviation] | None = None,
+    drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
     """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a metric
     states no direction.
@@ -168,7 +182,30 @@ def audit_check(
         for name, value in claimed.items()
         if _all(trials, name)
     }
-    return _verdict("audit-95-percent", claimed, rows, len(trials), invalid)
+    return _verdict("audit-95-percent", claimed, rows, len(trials), invalid, drawn)
+
+
+def replacement_check(
+    claimed: Mapping[str, float],
+    trials: Sequence[Mapping[str, float]],
+    invalid: int = 0,
+    higher_is_better: Mapping[str, bool | None] | None = None,
+    deviations: Mapping[str, Deviation] | None = None,
+    drawn: Mapping[str, DrawnVerdict] | None = None,
+) -> Verdict:
+    """Apply the rule of a replaced claim to the means of the auditor's `trials`: it is at most 5 %
+    better; two-sided where a metric states no direction.
+    """
+    directions = higher_is_better or {}
+    how = deviations or {}
+    rows = {
+        name: _replaced(
+            value, mean([trial[name] for trial in trials]), directions.get(name), how.get(name)
+        )
+        for name, value in claimed.items()
+        if _all(trials, name)
+    }
+    return _verdict("replacement-5-percent", claimed, rows, len(trials), invalid, drawn)
 
 
 def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
@@ -201,33 +238,86 @@ def _one_sided(
     return MetricVerdict(claimed, average, worse, limit, worse <= limit + _ROUNDING)
 
 
+def _replaced(
+    claimed: float, average: float, higher_is_better: bool | None, how: Deviation | None = None
+) -> MetricVerdict:
+    """Return the verdict of a replaced claim: its deviation is by how much it is better than the
+    auditor's average.
+    """
+    away = deviation(claimed, average, how or Deviation.RELATIVE)
+    if higher_is_better is None:
+        return MetricVerdict(claimed, average, away, LIMIT, abs(away) <= LIMIT + _ROUNDING)
+    better = away if higher_is_better is not (how is Deviation.COST) else -away
+    return MetricVerdict(claimed, average, better, LIMIT, better <= LIMIT + _ROUNDING)
+
+
 def _verdict(
     rule: str,
     claimed: Mapping[str, float],
     rows: dict[str, MetricVerdict],
     trials: int,
     invalid: int,
+    drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    reason, (least, most) = "", COUNTS[rule]
+    tests = dict(drawn or {})
+    outcome, reason = _not_applied(rule, trials, invalid, comparable=bool(claimed or tests))
+    if not reason:
+        reason = _failed(claimed, rows, tests)
+        outcome = Outcome.FAIL if reason else Outcome.PASS
+    return Verdict(outcome, rule, trials, rows, reason, tests)
+
+
+def _not_applied(rule: str, trials: int, invalid: int, comparable: bool) -> tuple[Outcome, str]:
+    """Return why a rule cannot be applied, and what that comes to; no reason where it can."""
+    least, most = COUNTS[rule]
+    if invalid:
+        return Outcome.INVALID, f"{invalid} of {trials} trials are invalid"
+    if trials < least:
+        plural = "s" if trials != 1 else ""
+        return Outcome.NOT_TESTED, f"{trials} trial{plural} of the {least} that the rule asks for"
+    if trials > most:
+        return Outcome.NOT_TESTED, (
+            f"{trials} trials, more than the {most:.0f} of the rule: a choice among them is not "
+            "allowed"
+        )
+    if not comparable:
+        return Outcome.NOT_TESTED, "there is no metric that the rule can compare"
+    return Outcome.PASS, ""
+
+
+def _failed(
+    claimed: Mapping[str, float],
+    rows: Mapping[str, MetricVerdict],
+    drawn: Mapping[str, DrawnVerdict],
+) -> str:
+    """Return what failed first; empty where all holds."""
     missing = [name for name in claimed if name not in rows]
     unknown = [name for name, row in rows.items() if not math.isfinite(row.mean)]
     failed = [name for name, row in rows.items() if not row.ok]
-    if invalid:
-        reason = f"{invalid} of {trials} trials are invalid"
-    elif trials < least:
-        reason = f"{trials} trials of the {least} that the rule asks for"
-    elif trials > most:
-        reason = (
-            f"{trials} trials, more than the {most:.0f} of the rule: nothing may be "
-            "chosen out of them"
-        )
-    elif missing:
-        reason = f"claimed but not measured: {', '.join(missing)}"
-    elif not rows:
-        reason = "nothing to compare"
-    elif unknown:
-        reason = f"not measured in every trial: {', '.join(unknown)}"
-    elif failed:
+    refused = [name for name, row in drawn.items() if not row.ok]
+    if missing:
+        return f"claimed but not measured: {', '.join(missing)}"
+    if unknown:
+        return f"not measured in every trial: {', '.join(unknown)}"
+    if failed:
         worst = max(failed, key=lambda name: abs(rows[name].deviation))
-        reason = f"{worst} deviates by {rows[worst].deviation:+.1%} (limit {rows[worst].limit:.1%})"
-    return Verdict(not reason, rule, trials, rows, reason)
+        more = f", and {len(failed) - 1} more metrics fail" if len(failed) > 1 else ""
+        row = rows[worst]
+        return f"{worst} deviates by {row.deviation:+.1%} (limit {row.limit:.1%}){more}"
+    if refused:
+        worst = min(refused, key=lambda name: drawn[name].chance)
+        more = f", and {len(refused) - 1} more metrics fail" if len(refused) > 1 else ""
+        test = drawn[worst]
+        return (
+            f"{worst} is claimed {factor(test)} better than measured: chance "
+            f"{test.chance:.1g} (limit {test.limit:.1g}){more}"
+        )
+    return ""
+
+
+def factor(test: DrawnVerdict) -> str:
+    """Return how many times better a claim is than what was measured, in words."""
+    if test.claimed > 0 and test.mean > 0:
+        times = max(test.mean / test.claimed, test.claimed / test.mean)
+        return f"{times:.3g} times"
+    return f"by {abs(test.mean - test.claimed):.3g}"

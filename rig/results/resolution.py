@@ -16,7 +16,7 @@ from rig.stats.summary import mean
 _K = 2.0
 #: A window made longer gains on an end by its length, on noise by the root of it, and on anything
 #: else nothing.
-_BY_LENGTH = ("edges", "edge bias", "edge delay")
+_BY_LENGTH = ("edges", "edge bias", "edge delay", "end samples")
 _BY_ROOT = ("noise", "quantisation")
 _LONGEST_S = 3600.0
 

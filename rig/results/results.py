@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -31,11 +31,21 @@ from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
-from rig.model.metric import Metric, Repeatability
+from rig.model.metric import Metric
 from rig.model.trial import Measured, Trial
+from rig.plain_text import one_line
 from rig.problems import Problem
-from rig.results import claim as claimed
-from rig.results import document, interleaving, labels, origins, replication, resolution
+from rig.results import (
+    claim,
+    document,
+    interleaving,
+    judging,
+    labels,
+    origins,
+    replication,
+    resolution,
+    session_verdicts,
+)
 from rig.results.document import (
     BetweenWindows,
     MetricResult,
@@ -45,8 +55,8 @@ from rig.results.document import (
     SampleCounts,
     TrialProblem,
     TrialResult,
-    VerdictResult,
 )
+from rig.results.judging import Measurement
 from rig.results.metric_result import metric_result, statements
 from rig.stats.interval import Intervals
 from rig.store import provenance_file, session_folder
@@ -207,20 +217,23 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
         + ":"
     )
     faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
-    return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
+    return tuple(one_line(f"{who} {line}") for line in faults or context.scenario.lines(measured))
 
 
 def derive(context: Context, trials: Sequence[Trial]) -> Results:
     """Return the content of results.json."""
     about = context.provenance
     names = _common(trials)
-    values = [{name: trial.metrics[name].value for name in names} for trial in trials]
-    invalid = sum(not trial.valid for trial in trials)
-    claim = context.config.claim
-    repeated = [name for name in names if _repeated(trial.metrics[name] for trial in trials)]
-    compared = values if claim else [{name: row[name] for name in repeated} for row in values]
-    how = {name: trials[0].metrics[name].deviation for name in names}
-    verdict = replication.replication_check(claim, compared, invalid, how)
+    metrics = _metrics(context, trials, names)
+    measured = Measurement(
+        metrics=metrics,
+        trials=len(trials),
+        invalid=sum(not trial.valid for trial in trials),
+        outside=session_verdicts.outside(about, metrics),
+    )
+    claimed = claim.of_values(context.config.claim)
+    judged = judging.of_claim(claimed, measured) if claimed else None
+    verdict = judging.of_trials(measured) if judged is None else judged.replication
     order = context.interleaved
     covered = grid.summed(trial.survey for trial in trials)
     results = Results(
@@ -240,9 +253,11 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
             tuple(f"trial-{trial.number}/samples.jsonl" for trial in trials),
         ),
         trials=tuple(_trial(trial) for trial in trials),
-        metrics=_metrics(context, trials, names),
+        metrics=metrics,
         absent=_absent(context, trials),
-        replication=dataclasses.replace(verdict_result(verdict, order), policy=replication.POLICY),
+        replication=dataclasses.replace(
+            session_verdicts.verdict_result(verdict, metrics, order), policy=replication.POLICY
+        ),
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=tuple(
             TrialProblem(trial.number, problem.code, problem.detail)
@@ -257,13 +272,11 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         ),
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
-        audit=verdict_result(claimed.verdicts(claim, trials).audit, order) if claim else None,
+        audit=None
+        if judged is None
+        else session_verdicts.verdict_result(judged.audit, metrics, order),
     )
     return document.finite(results)
-
-
-def _repeated(single: Iterable[Metric]) -> bool:
-    return all(metric.repeatability is Repeatability.REPEATED for metric in single)
 
 
 def _targets(scenario: Scenario, trials: Sequence[Trial]) -> tuple[Compared, ...] | None:
@@ -368,16 +381,3 @@ def _metrics(
         name: dataclasses.replace(row, value=values[name]) if name in values else row
         for name, row in rows.items()
     }
-
-
-def verdict_result(verdict: replication.Verdict, interleaved: bool) -> VerdictResult:
-    """Return a verdict as results.json has it, with what is to be said of interleaved trials."""
-    return VerdictResult(
-        ok=verdict.ok,
-        rule=verdict.rule,
-        rule_text=replication.RULES[verdict.rule],
-        reason=verdict.reason,
-        trials=verdict.trials,
-        per_metric=verdict.per_metric,
-        interleaved=labels.INTERLEAVED_STATEMENT if interleaved else None,
-    )

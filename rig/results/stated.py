@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rig import units
 from rig.results.document import IntervalResult, MetricResult
 from rig.units import scale
 
 _DECIMALS_MAX = 9
+_NOT_KNOWN = "not known"
+#: A longer reason makes a table too wide.
+_SHORT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +49,40 @@ def stated(metric: MetricResult) -> Stated:
         factor,
         decimals,
         "-" if value is None else f"{value * factor + 0.0:.{decimals}f}",
-        ends(same, factor),
-        ends(other, factor),
+        ends(same, value, factor),
+        ends(other, value, factor),
         "" if error is None else _two_digits(error * factor),
     )
 
 
-def ends(interval: IntervalResult, factor: float = 1.0) -> str:
-    """Return "± 0.0011", "0.18 to 0.76", "above 0.09", "none" for an interval times a factor."""
+def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> str:
+    """Return "± 0.0011", "0.18 to 0.76", "at least 0.09", "not known: 2 cities" for an interval of
+    a value, both times a factor.
+    """
     if interval.reason:
-        return "none"
+        return units.not_known(interval.reason)
     if interval.expanded_uncertainty is not None:
         return f"± {_two_digits(interval.expanded_uncertainty * factor)}"
-    width = interval.half_width
-    known = [end * factor for end in (interval.low, interval.high) if end is not None]
-    decimals = digits((width or 0.0) * factor, max(map(abs, known), default=0.0))
-    low, high = (
-        None if end is None else f"{end * factor + 0.0:.{decimals}f}"
-        for end in (interval.low, interval.high)
-    )
-    if low is None or high is None:
-        return (
-            f"above {low}"
-            if low is not None
-            else f"below {high}"
-            if high is not None
-            else "no bound"
-        )
-    return f"{low} to {high}"
+    return units.ends(interval.low, interval.high, value, factor)
+
+
+class Notes:
+    """Reasons of a table's intervals that are too long for a cell: numbered, to stand below it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def cell(self, text: str) -> str:
+        """Return a cell: its text, or "not known [1]" where that is long."""
+        start, colon, reason = text.partition(": ")
+        if not colon or start != _NOT_KNOWN or len(reason) <= _SHORT:
+            return text
+        return f"{start} [{self._numbers.setdefault(reason, len(self._numbers) + 1)}]"
+
+    @property
+    def lines(self) -> list[str]:
+        """Return a line for each reason."""
+        return [f"[{number}] {_NOT_KNOWN}: {reason}" for reason, number in self._numbers.items()]
 
 
 def _two_digits(size: float) -> str:
@@ -86,4 +96,4 @@ def digits(error: float, value: float) -> int:
     """Return how many decimals show two digits of an error, of four of a value without one."""
     if error:
         return max(min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS_MAX), 0)
-    return max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS_MAX), 0) if value else 3
+    return units.four_digits(value)

@@ -68,7 +68,7 @@ def _count(counting: _Counting) -> Complexity:
     read = graph.read(workload.path)
     require_sound(read, workload.dt_s)
     nodes = graph.taken_apart(read)[0]
-    how = conventions.PRESETS[workload.rule] if workload.rule else conventions.stated(nodes)
+    how = conventions.of_rule(workload.rule, nodes)
     module, _, function = workload.codec.partition(":")
     codec = getattr(import_module(module), function)(**workload.arguments)
     inputs = []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from rig import foreign_files
 from rig.bench import config
 from rig.bench.config import Config
 from rig.errors import RigError
@@ -72,7 +73,7 @@ def _alike(one: Config, other: Config) -> bool:
 def _seconds(folder: SessionFolder) -> dict[str, float]:
     tick_hz = provenance_file.read(folder).sut.tick_hz
     found: dict[str, list[float]] = {}
-    with (folder.trial(1) / COMPLETIONS).open(encoding="utf-8") as lines:
+    with foreign_files.opened(folder.trial(1) / COMPLETIONS, folder.path) as lines:
         for line in islice(lines, _STEPS):
             done = completion_lines.from_json(json.loads(line))
             marks = done.completion.marks

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, RigError
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor, Recording
+from rig.interfaces.recount import WireBlock
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
@@ -32,7 +34,9 @@ from rig.trace.thinning import QuietTimes, thinned
 
 @dataclass(slots=True)
 class BenchParts:
-    """The parts of an open bench, and who looks at them."""
+    """The parts of an open bench, and who looks at them; `opening` is what passed the UART until
+    the device had answered.
+    """
 
     config: Config
     context: BenchContext
@@ -42,6 +46,7 @@ class BenchParts:
     sut: SystemUnderTest
     subscribers: tuple[Subscriber, ...]
     observers: Observers
+    opening: tuple[WireBlock, ...] = ()
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Give `observer` the live blocks of every rail while it is recorded; return what ends
@@ -86,6 +91,17 @@ class BenchParts:
         return stack.enter_context(self.monitors[rail].record(folder))
 
 
+class _Opening:
+    """A listener that keeps what passes the line while a bench is opened."""
+
+    def __init__(self) -> None:
+        self.blocks: list[WireBlock] = []
+
+    def __call__(self, direction: str, block: bytes) -> None:
+        """Keep a block."""
+        self.blocks.append(WireBlock(time.monotonic(), direction, block))
+
+
 _PartsT = TypeVar("_PartsT", bound=BenchParts)
 
 
@@ -112,11 +128,16 @@ def open_parts(
         watching = Observers(observers)
         stack.callback(watching.close)
         with stop.heard():
+            heard = _Opening()
             bench = kind(
-                *_opened(resolved, stack, watchdog, tuple(subscribers), stop, again, listeners),
+                *_opened(
+                    resolved, stack, watchdog, tuple(subscribers), stop, again, (heard, *listeners)
+                ),
                 tuple(subscribers),
                 watching,
             )
+            bench.opening = tuple(heard.blocks)
+            bench.context.forget(heard)
         yield bench
 
 
@@ -150,7 +171,7 @@ def _opened(
         monitors[rail] = open_monitor(rail, choice, context)
         stack.push(partial(_leave, monitors[rail].close))
         emit(Opened("monitor", choice.kind, monitors[rail].info, rail))
-    watchdog.watch(resolved, switching(monitors))
+    watchdog.watch(resolved, switching(monitors), stop)
     for rail, monitor in monitors.items():
         stack.push(partial(_leave, partial(_off, rail, monitor, subscribers)))
         monitor.power(True)

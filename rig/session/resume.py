@@ -13,6 +13,7 @@ from rig.results.results import Context, rails_of
 from rig.store import session_folder
 from rig.store.segments import counted, is_segment, segment, segments
 from rig.store.session_folder import SessionFolder
+from rig.trace.recovery import Begun as Recover
 from rig.trace.recovery import recover
 from rig.trace.trace import PARTIAL, TRACE
 
@@ -53,12 +54,14 @@ def refuse_finished(folder: SessionFolder) -> None:
         )
 
 
-def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standing:
+def standing(
+    folder: SessionFolder, context: Context, resumable: bool, told: Recover | None = None
+) -> Standing:
     """Find out what stands, and make its last segment readable; nothing that was measured is
     removed.
 
     `resumable`: a trial that was begun can go on; else it is set aside, and begins again. Raises
-    DataError where a finished trial was changed.
+    DataError where a finished trial was changed. `told` is called before a trace is recovered.
     """
     events = folder.events()
     finished = [event for event in events if event.event == "trial_finished"]
@@ -74,13 +77,15 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
     try:
         if cut_off and not resumable:
             _set_aside(folder, cut_off[0])
-        begun = _begun(folder, context, cut_off[0]) if cut_off and resumable else None
+        begun = _begun(folder, context, cut_off[0], told) if cut_off and resumable else None
     except OSError as error:
         raise storage_error(error, folder.path) from error
     return Standing(events[0].trials, numbers, begun)
 
 
-def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None:
+def _begun(
+    folder: SessionFolder, context: Context, number: int, told: Recover | None
+) -> Begun | None:
     """Return what counts of a trial that was begun; a segment of which nothing does is set
     aside.
     """
@@ -88,7 +93,7 @@ def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None
     _own_folder(path)
     places = segments(path)
     steps = counted(path)
-    steps[-1] = _recovered(context, places[-1], steps[-1])
+    steps[-1] = _recovered(context, places[-1], steps[-1], told)
     if steps[-1]:
         return Begun(number, tuple(done for one in steps for done in one), len(places) + 1)
     if len(places) == 1:
@@ -96,7 +101,7 @@ def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None
         return None
     places[-1].rename(_free(path, f"{places[-1].name}-cut-off"))
     # What counts of the one before was to be told by the one that is gone.
-    return _begun(folder, context, number)
+    return _begun(folder, context, number, told)
 
 
 def _set_aside(folder: SessionFolder, number: int) -> None:
@@ -117,12 +122,14 @@ def _own_folder(path: Path) -> None:
             entry.rename(first / entry.name)
 
 
-def _recovered(context: Context, place: Path, done: list[StepRecord]) -> list[StepRecord]:
+def _recovered(
+    context: Context, place: Path, done: list[StepRecord], told: Recover | None
+) -> list[StepRecord]:
     """Make the traces of a cut-off segment readable, and return the steps that they hold whole."""
     try:
         for rail in context.provenance.monitors:
             if not (place / rail / TRACE).exists():
-                recover(place / rail / PARTIAL, place / rail / TRACE)
+                recover(place / rail / PARTIAL, place / rail / TRACE, told)
         rails = rails_of(context, place)
     except DataError:
         return []

@@ -34,6 +34,7 @@ from rig.stop import Stop
 from rig.store import provenance, provenance_file, session_folder
 from rig.store.events import (
     Event,
+    Recovering,
     SessionFinished,
     SessionResumed,
     SessionStarted,
@@ -75,7 +76,7 @@ class SessionResult:
 
     @property
     def ok(self) -> bool:
-        """Return whether the verdict is true and every trial valid."""
+        """Return whether the verdict is PASS and every trial valid."""
         return self.results.ok
 
 
@@ -172,7 +173,12 @@ def resume(
                 try_next="rig run, for a new session",
             )
         resumable = all(monitor.info.resumable for monitor in bench.monitors.values())
-        stands = standing(folder, results.Context.of(folder), resumable)
+
+        def recovering(trace: Path, limit_s: float) -> None:
+            for subscriber in subscribers:
+                subscriber(Recovering(trace, limit_s))
+
+        stands = standing(folder, results.Context.of(folder), resumable, recovering)
         answered = (
             sum(kinds.of(item.step).measured for item in stands.begun.done) if stands.begun else 0
         )
@@ -219,6 +225,7 @@ def _session(
     subscribers: Sequence[Subscriber] = (),
 ) -> SessionResult:
     folder = SessionFolder(started.folder)
+    keeper.opened(bench.opening)
     remove = bench.listen(keeper.wire)
     more = (each for each in subscribers if each not in bench.subscribers)
     everyone: tuple[Subscriber, ...] = (keeper, *bench.subscribers, *more)
@@ -299,6 +306,7 @@ def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dic
         else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
     )
     return provenance.collect(bench_toml) | {
+        "uart_log": provenance_file.WHOLE,
         "simulated": bool(
             bench.sut.info.simulated
             or any(monitor.info.simulated for monitor in bench.monitors.values())

@@ -186,7 +186,7 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
 
 def _known(turn: Turn, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
     """Return what came of a step in an earlier segment; note what the device had in its memory by
-    then.
+    then, what was used least recently first.
     """
     step = turn.step
     if item is not None and (item.step, item.trial) != (step, turn.trial):
@@ -194,8 +194,9 @@ def _known(turn: Turn, item: StepRecord | None, loaded: dict[int, None]) -> Comp
             f"step {item.number} was {item.step}, the plan has {step}",
             try_next="rig run, for a new session: this one's plan has changed",
         )
-    if kinds.of(step).loads and item is None:
-        for index in step.samples_named:
-            loaded.pop(index, None)
+    is_loaded = kinds.of(step).loads and item is None
+    for index in step.samples_named:
+        # A device forgets what was used least recently, so a query counts as well as a load.
+        if loaded.pop(index, is_loaded) is not False:
             loaded[index] = None
     return item.completion if item is not None else None

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Unit
+from annotated_types import Ge, Unit
 
 PATH = "path"
 #: Names a file: relative to the bench file, or to the working directory where it comes from the
@@ -18,8 +18,10 @@ PATH = "path"
 PathText = Annotated[str, PATH]
 #: So many of something.
 Count = Annotated[int, Unit("count")]
-#: Names one of several, or seeds random numbers: nothing that is counted or measured.
+#: Names one of several: it is neither counted nor measured.
 Number = Annotated[int, Unit("number")]
+#: Seeds a generator of random numbers, which takes no negative one.
+Seed = Annotated[int, Ge(0), Unit("number")]
 #: A part of a whole, or a relative error.
 Ratio = Annotated[float, Unit("1")]
 #: Units of numbers that have none.

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 LEVEL = 0.95
-Component = tuple[float, str]
 Floats = NDArray[np.float64]
 
 #: Frequencies at which characteristic functions are looked at, per width of the sum: to the last
@@ -35,6 +35,20 @@ _TABLE = 2001
 _VARIANCES = 257
 #: More degrees of freedom than this make no difference.
 _MANY = 1000
+#: Two scales that are known with one degree of freedom each reach twice as far as one.
+_TAILS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A normal distribution whose variance is drawn: variances, and how probable each is."""
+
+    variances: tuple[float, ...]
+    weights: tuple[float, ...]
+
+
+Shape = str | Mixture
+Component = tuple[float, Shape]
 
 
 def coverage_factor(components: Sequence[Component]) -> float:
@@ -42,7 +56,8 @@ def coverage_factor(components: Sequence[Component]) -> float:
     independent components.
 
     A component is its scale and its shape: "normal" and "rectangular" with their standard
-    deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5 values. Their
+    deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5 values, or a Mixture
+    (rig/stats/two_way.py). Their
     characteristic functions are multiplied and the product is inverted (GUM supplement 1 by numbers
     instead of by drawing; Gil-Pelaez 1951), which no tail is too long for and no component too
     narrow: k = 2 is too much where one rectangle dominates, and too little where five trials do
@@ -58,7 +73,7 @@ def _of(live: tuple[Component, ...]) -> float:
     combined = math.hypot(*(scale for scale, _ in live))
     # Scales of one degree of freedom add up as they are: their sum is wider than its combined
     # uncertainty.
-    width = max(combined, math.fsum(scale for scale, shape in live if shape == "t1"))
+    width = max(combined, math.fsum(_tail(shape) * scale for scale, shape in live))
     nodes = _NODES * _pieces([(scale / width, shape) for scale, shape in live])
     frequencies, weights = (part[:nodes] for part in _quadrature())
     for scale, shape in live:
@@ -105,9 +120,25 @@ def _pieces(live: Sequence[Component]) -> int:
     for scale, shape in live:
         if shape == "normal":
             falls += 0.5 * (scale * ends) ** 2
+        elif isinstance(shape, Mixture):
+            falls -= np.log(np.maximum(_mixed(scale * ends, shape), np.exp(-_NOTHING)))
         elif shape != "rectangular":
             falls += np.interp(scale * ends, *_student(_freedom(shape)))
     return min(int(np.searchsorted(falls, _NOTHING)) + 1, _FREQUENCIES)
+
+
+def _tail(shape: Shape) -> float:
+    """Return how many of its scales add to the width of a sum."""
+    if isinstance(shape, Mixture):
+        return _TAILS
+    return 1.0 if shape == "t1" else 0.0
+
+
+def _mixed(frequencies: Floats, shape: Mixture) -> Floats:
+    """Return the characteristic function of a normal distribution of a variance that is drawn."""
+    each = np.exp(-0.5 * np.outer(frequencies**2, np.array(shape.variances)))
+    found: Floats = each @ np.array(shape.weights)
+    return found
 
 
 def _freedom(shape: str) -> int:
@@ -117,11 +148,13 @@ def _freedom(shape: str) -> int:
     return min(int(shape[1:]), _MANY)
 
 
-def _characteristic(frequencies: Floats, shape: str) -> Floats:
+def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
     """Return the characteristic function of a distribution of scale 1, which is real as all are
     symmetric.
     """
     values: Floats
+    if isinstance(shape, Mixture):
+        return _mixed(frequencies, shape)
     if shape == "normal":
         values = np.exp(-0.5 * frequencies**2)
     elif shape == "rectangular":

@@ -17,7 +17,7 @@ class Interval:
     no interval is stated, and then `reason` says why. `method` names the method with its source,
     `units` what counts as independent ("12 recordings"). An interval that is a value and as much to
     both sides has a `standard_uncertainty` and the `coverage_factor` by which that is multiplied;
-    others have None.
+    others have None, or the standard uncertainty alone with its `degrees_of_freedom`.
     """
 
     low: float
@@ -27,6 +27,7 @@ class Interval:
     reason: str = ""
     standard_uncertainty: float | None = None
     coverage_factor: float | None = None
+    degrees_of_freedom: float | None = None
 
     @classmethod
     def missing(cls, reason: str, method: str = "") -> Interval:

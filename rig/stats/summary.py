@@ -44,6 +44,13 @@ def percentile_error(values: Sequence[float], percent: float) -> float | None:
     return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
 
 
+def half_width(uncertainty: float | None) -> float | None:
+    """Return the half of the 95 % interval of a normal error, of its standard uncertainty; None of
+    None.
+    """
+    return None if uncertainty is None else NORMAL_95 * uncertainty
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """Return a percentile by linear interpolation between order statistics (Hyndman and Fan, type
     7); NaN for no values.

@@ -2,8 +2,8 @@
 """Events of an open bench and of a running session: frozen events, one after another, to every
 subscriber.
 
-Of a bench: Opening, Opened, RailState. They, TrialKept and StepBegun are told and not kept: the
-journal (rig/store/journal.py) has the others.
+Of a bench: Opening, Opened, RailState. They, Recovering, TrialKept and StepBegun are told and not
+kept: the journal (rig/store/journal.py) has the others.
 """
 
 from __future__ import annotations
@@ -48,6 +48,14 @@ class RailState:
 
     rail: str
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """What is left of a trace is about to be recovered, which takes `limit_s` at most."""
+
+    trace: Path
+    limit_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,7 @@ Event = (
     Opening
     | Opened
     | RailState
+    | Recovering
     | SessionStarted
     | SessionResumed
     | TrialStarted

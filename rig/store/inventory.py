@@ -14,18 +14,14 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from rig import foreign_files
 from rig.errors import DataError
 from rig.model.finding import Finding
 
-#: No folder of the rig has more files, or lies deeper: trial, segment, rail.
+#: No folder of the rig has more files.
 _ENTRIES_MAX = 100_000
-_DEPTH_MAX = 8
-#: Larger files than the rig writes would only keep their reader busy.
-_TRACE_MAX_B = 1 << 38
-_TEXT_MAX_B = 1 << 30
-_SMALL_MAX_B = 1 << 24
-_TRACES = (".jls", ".jls.partial")
-_SMALL = ("bench.toml",)
+#: A folder whose name ends so stands where a file should be.
+_FILES = (".toml", ".json", ".jsonl", ".csv", ".html", ".txt", ".log", ".jls", ".npz", ".sig")
 _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -73,30 +69,19 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _why(name: str, path: Path, mode: int) -> str:
-    kinds = {
-        stat.S_IFLNK: "is a link, which leads elsewhere",
-        stat.S_IFIFO: "is a pipe, whose reader may wait for ever",
-        stat.S_IFSOCK: "is a socket",
-        stat.S_IFCHR: "is a device, which may have no end",
-        stat.S_IFBLK: "is a device",
-    }
-    if stat.S_IFMT(mode) in kinds:
-        return kinds[stat.S_IFMT(mode)]
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        return "is neither a file nor a folder"
-    if name.count("/") >= _DEPTH_MAX:
+    if not stat.S_ISDIR(mode) and (why := foreign_files.why_strange(mode)):
+        return why
+    if stat.S_ISDIR(mode) and path.suffix in _FILES:
+        return "is a folder"
+    if name.count("/") >= foreign_files.DEPTH_MAX:
         return "lies deeper than any file of a session"
     if not is_relative(name) or not name.isprintable():
         return "has a name that no file of a session has"
-    if stat.S_ISREG(mode) and path.stat().st_size > _limit_b(path.name):
-        return f"has {path.stat().st_size} bytes, more than any file of its kind"
+    if stat.S_ISREG(mode):
+        size_b = path.lstat().st_size
+        if size_b > foreign_files.largest_b(path.name):
+            return foreign_files.too_large(size_b)
     return ""
-
-
-def _limit_b(name: str) -> int:
-    if name.endswith(_TRACES):
-        return _TRACE_MAX_B
-    return _SMALL_MAX_B if name in _SMALL else _TEXT_MAX_B
 
 
 def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Path, int]]:
@@ -111,5 +96,5 @@ def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str,
     for entry in inside:
         mode = entry.stat(follow_symlinks=False).st_mode
         yield prefix + entry.name, Path(entry.path), mode
-        if stat.S_ISDIR(mode) and depth < _DEPTH_MAX:
+        if stat.S_ISDIR(mode) and depth < foreign_files.DEPTH_MAX:
             yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth + 1)

@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rig import foreign_files
 from rig.problems import Problem
 from rig.store import strict_json
 from rig.store.inventory import is_relative
 
 SCHEMA = "neurorig-events-2"
+#: How a session stands that did not come to its end: it may go on.
+RESUMABLE = ("abort", "fail", "killed")
 #: What events of before call a segment.
 OLD_SEGMENT = "sitting"
 _BEFORE = "before"
@@ -177,7 +180,10 @@ def line(content: Mapping[str, Any], before: str) -> tuple[str, str]:
 
 def read(path: Path) -> Journal:
     """Read events.jsonl; a file that is not there has no lines."""
-    return parse(path.read_bytes()) if path.exists() else Journal((), ())
+    try:
+        return parse(foreign_files.read_bytes(path, path.parent))
+    except FileNotFoundError:
+        return Journal((), ())
 
 
 def parse(content: bytes) -> Journal:

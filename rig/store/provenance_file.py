@@ -16,6 +16,8 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.store.session_folder import PROVENANCE, SessionFolder
 
+#: What `uart_log` says of logs that begin with the opening of the line, and show every answer.
+WHOLE = "whole"
 #: What must be the same for a session to go on.
 _OF_BENCH = ("neurorig", "revision", "bench_sha256", "task")
 _OF_SUT = ("name", "kind", "model", "firmware", "tick_hz")
@@ -72,8 +74,9 @@ class TaskFacts:
 class Provenance:
     """All of provenance.json.
 
-    `interleaved`: the trials took turns at each sample, in one recording. `stored` is its tree as
-    it was read, which results.json repeats.
+    `interleaved`: the trials took turns at each sample, in one recording. `uart_log`: "whole" where
+    the logs of the line have every answer; sessions of before have shortened ones. `stored` is its
+    tree as it was read, which results.json repeats.
     """
 
     created_utc: str
@@ -90,6 +93,7 @@ class Provenance:
     metadata: dict[str, Any]
     device_clock: DeviceClock | None = typed.optional()
     interleaved: bool = typed.optional(False)
+    uart_log: str = typed.optional("")
     stored: dict[str, Any] = typed.verbatim()
 
 

@@ -11,15 +11,15 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from rig import typed
-from rig.errors import DataError, DeviceBusy, storage_error
+from rig import foreign_files
+from rig.errors import BenchError, DataError, storage_error
 from rig.model import catalogue
 from rig.model.catalogue import Entry
 from rig.store import inventory, journal, strict_json
-from rig.store.event_lines import DerivedLine
 from rig.store.journal import Journal, JournalEvent
+from rig.trace.jls_file import utf8_name
 from rig.trace.trace import EDGES, GAPS, REDUCED, SAID, TRACE
 
 BENCH = "bench.toml"
@@ -28,6 +28,10 @@ EVENTS = "events.jsonl"
 RESULTS = "results.json"
 REPORT = "report.html"
 
+#: Spike trains of a finished session, which a comparison of backends records: an array (steps,
+#: outputs) for each sample, by its index.
+TRAINS = "trains.npz"
+
 CATALOGUE = "catalogue.csv"
 
 COMPLETIONS = "completions.jsonl"
@@ -35,12 +39,22 @@ SAMPLES = "samples.jsonl"
 UART = "uart.log"
 LINES = "results.txt"
 
+#: What helps where a finished session lies in a folder that may not be written to.
+READ_ONLY_TRY = "a copy of the session in a folder that you may write to"
 #: A detached signature of events.jsonl, of which the chain commits to every other file
 #: (docs/RESULTS.md).
 SIGNATURE = EVENTS + ".sig"
 
 RECORDED = (TRACE, GAPS, EDGES, REDUCED, SAID)
 
+#: A file that is not whole yet has this behind its name.
+PARTIAL_SUFFIX = ".partial"
+
+#: Names of new folders, and what is written into one before the first line of events.jsonl.
+_CREATED = re.compile(r"[0-9]{8}T[0-9]{6}Z-")
+_BEGINNING = (BENCH, PROVENANCE, CATALOGUE)
+#: Sessions that begin in one second have numbers below this.
+_OF_A_SECOND = 1000
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
 
 #: What was cut off and could not go on is kept under such a name.
@@ -57,8 +71,9 @@ class SessionFolder:
     def create(cls, root: Path, bench: str) -> SessionFolder:
         """Make a new, empty folder root/<utc>-<bench>; never an existing one."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        for suffix in ("", *(f"-{count}" for count in range(2, 100))):
+        for suffix in ("", *(f"-{count}" for count in range(2, _OF_A_SECOND))):
             path = root / f"{stamp}-{bench}{suffix}"
+            utf8_name(path.absolute())
             try:
                 path.mkdir(parents=True)
             except FileExistsError:
@@ -66,7 +81,10 @@ class SessionFolder:
             except OSError as error:
                 raise storage_error(error, root) from error
             return cls(path)
-        raise DataError(f"{root} has a hundred sessions of this second")
+        raise BenchError(
+            f"{root} has {_OF_A_SECOND - 1} sessions of this second",
+            try_next="start it again, or begin fewer at once, or in other folders: --sessions",
+        )
 
     def trial(self, number: int) -> Path:
         """Return the folder of a trial."""
@@ -92,7 +110,7 @@ class SessionFolder:
     def catalogue(self) -> tuple[Entry, ...]:
         """Return the task's samples; none where the task states nothing of them."""
         path = self.path / CATALOGUE
-        return catalogue.parse(self._text(path)) if path.exists() else ()
+        return catalogue.parse(self._text(path)) if os.path.lexists(path) else ()
 
     def bench_text(self) -> str:
         """Return the bench file; DataError where it is missing or no text."""
@@ -100,7 +118,7 @@ class SessionFolder:
 
     def _text(self, path: Path) -> str:
         try:
-            return path.read_text(encoding="utf-8")
+            return foreign_files.read_text(path, self.path)
         except (OSError, UnicodeDecodeError) as error:
             evidence = getattr(error, "strerror", "") or str(error)
             raise DataError(
@@ -134,6 +152,12 @@ class SessionFolder:
         else.
         """
         inventory.refuse_strange(self.path)
+        if self.is_unbegun():
+            raise DataError(
+                f"{self.path} is empty: the run ended before its first line",
+                evidence=f"{EVENTS} has no whole line, and no trial was begun",
+                try_next="the folder can be removed: nothing was measured",
+            )
         first = _first_line(self.path / EVENTS)
         try:
             schema = strict_json.parse_object(first.decode()).get("schema")
@@ -144,6 +168,18 @@ class SessionFolder:
             raise no_session(
                 self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}"
             )
+
+    def is_unbegun(self) -> bool:
+        """Return whether this is the folder of a run that ended before its first line: it holds
+        at most what is written before that.
+        """
+        try:
+            inside = {entry.name: entry for entry in self.path.iterdir()}
+        except OSError:
+            return False
+        known = {name + end for name in (*_BEGINNING, EVENTS) for end in ("", PARTIAL_SUFFIX)}
+        is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
+        return is_ours and set(inside) <= known and b"\n" not in _first_line(self.path / EVENTS)
 
     def refuse_unfinished(self) -> None:
         """Raise DataError where there are no results."""
@@ -164,31 +200,14 @@ class SessionFolder:
             for name, digest in hashes(path).items()
         }
 
-    def record_derived(self, name: str) -> None:
-        """Note in events.jsonl which bytes a file has that was made of the finished session, unless
-        it has them already.
-
-        Where events.jsonl is not as it was written, nothing is added to it: the check says so.
-        """
-        try:
-            with _opened(self.path / EVENTS) as stream:
-                found = self.journal()
-                digest = sha256(self.path / name)
-                derived = [event.files for event in found.events if event.event == "derived"]
-                known = [files[name] for files in derived if name in files]
-                if not found.faults and found.events and known[-1:] != [digest]:
-                    line = typed.to_json(DerivedLine(files={name: digest}))
-                    stream.write(journal.line(line, found.last)[0])
-        except OSError as error:
-            raise storage_error(error, self.path) from error
-
 
 def _first_line(path: Path) -> bytes:
     """Return the first line of a file, as far as one may be long; empty where there is no file."""
-    if not path.exists():
+    try:
+        with foreign_files.opened(path, path.parent) as stream:
+            return stream.readline(1 << 20)
+    except FileNotFoundError:
         return b""
-    with path.open("rb") as stream:
-        return stream.readline(1 << 20)
 
 
 def no_session(path: Path, found: str) -> DataError:
@@ -200,27 +219,6 @@ def no_session(path: Path, found: str) -> DataError:
     )
 
 
-def _opened(path: Path) -> IO[str]:
-    """Open the file of events to append to it, and keep others from doing so; what a killed process
-    left of a line is cut off.
-    """
-    stream = path.open("a", encoding="utf-8")
-    try:
-        if sys.platform != "win32":  # where a file that is open for writing is not locked by itself
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        stream.close()
-        raise DeviceBusy(
-            f"{path.parent} is being written",
-            try_next="wait until its session has ended, or stop it",
-        ) from error
-    content = path.read_bytes()
-    os.truncate(path, content.rfind(b"\n") + 1)
-    return stream
-
-
 def hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file in a folder and those below it, by its name there."""
     return {name: sha256(path) for name, path in inventory.files(folder).items()}
@@ -228,7 +226,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
+    with foreign_files.opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -256,23 +254,35 @@ def json_text(content: Any) -> str:
     )
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
+def write_text(path: Path, text: str, try_next: str = "") -> None:
+    """Write a file whole or not at all, as `write_bytes` does."""
+    write_bytes(path, text.encode(), try_next)
+
+
+def write_bytes(path: Path, content: bytes, try_next: str = "") -> None:
+    """Write a file whole or not at all: it has its name once all of it is on the disk. A link of
+    its name is replaced, not followed. `try_next` as of `storage_error`.
+    """
+    partial = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.unlink(missing_ok=True)
+        with partial.open("xb") as stream:  # a link of that name is refused
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
         partial.replace(path)
     except OSError as error:
-        raise storage_error(error, path) from error
+        raise storage_error(error, path, try_next) from error
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; raises DataError."""
+    """Read a JSON file of a session folder, or one beside session folders; raises DataError."""
+    folder = foreign_files.session_of(path) or path.parent
     try:
-        return strict_json.parse(path.read_text(encoding="utf-8"))
+        return strict_json.parse(foreign_files.read_text(path, folder))
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing") from error
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"{path} is not readable JSON", evidence=str(error)) from error
 
 
@@ -280,9 +290,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other
     bad line is a DataError.
     """
-    if not path.exists():
+    try:
+        lines = foreign_files.read_text(path, errors="replace").split("\n")
+    except FileNotFoundError:
         return []
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     content = []
     for number, line in enumerate(lines, start=1):
         if not line:

@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import json
-import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from rig import typed
 from rig.errors import storage_error
+from rig.interfaces.recount import WireBlock
 from rig.model import catalogue
-from rig.store import completion_lines, journal
+from rig.store import completion_lines, wire_lines
+from rig.store.event_file import EventFile
 from rig.store.event_lines import (
-    EventLine,
     ProblemEntry,
     SessionFinishedLine,
     SessionResumedLine,
@@ -39,22 +40,14 @@ from rig.store.session_folder import (
     BENCH,
     CATALOGUE,
     COMPLETIONS,
-    EVENTS,
     PROVENANCE,
     UART,
     SessionFolder,
-    _opened,
     json_text,
     sha256,
     to_disk,
     write_text,
 )
-
-#: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and
-#: hashed in the provenance.
-_UART_SHOWN_B = 48
-#: Behind these lines of events.jsonl stands what a power cut must not take.
-_LASTING = ("session_started", "trial_finished", "session_finished")
 
 
 class Store:
@@ -67,17 +60,15 @@ class Store:
         off.
         """
         self._folder = folder
-        self._events: IO[str] | None = None
         self._completions: IO[str] | None = None
         self._uart: IO[str] | None = None
         self._wire_failure: OSError | None = None
+        self._opening: Sequence[WireBlock] = ()
         self._started_s = 0.0
-        self._before = ""
+        # First of all: who looks at the folder sees that it is being written.
+        self._events = EventFile(folder.path)
         if bench_toml is not None:
             write_text(folder.path / BENCH, bench_toml)
-        else:
-            self._events = _opened(folder.path / EVENTS)
-            self._before = folder.journal().last
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
@@ -92,25 +83,23 @@ class Store:
         """Log one block that passed the UART."""
         if self._uart is not None:
             at_s = time.monotonic() - self._started_s
-            more = "..." if len(block) > _UART_SHOWN_B else ""
             try:
-                self._uart.write(
-                    f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n"
-                )
+                self._uart.write(wire_lines.text(WireBlock(at_s, direction, block)))
             except OSError as error:
                 # Raised with the next event: inside a conversation with a device it would be taken
                 # for that device's.
                 self._wire_failure = error
+
+    def opened(self, opening: Sequence[WireBlock]) -> None:
+        """Take what passed the UART while the bench was opened: each log begins with it."""
+        self._opening = tuple(opening)
 
     def close(self) -> None:
         """Close all files; closing twice is allowed."""
         try:
             self.end_trial()
         finally:
-            events = self._events
-            self._events = None
-            if events is not None:
-                events.close()
+            self._events.close()
 
     def _write(self, event: Event) -> None:
         match event:
@@ -119,14 +108,14 @@ class Store:
             case SessionResumed():
                 files = self._folder.set_aside()
                 line = SessionResumedLine(finished=event.finished, at_utc=utc_now(), files=files)
-                self._line(line)
+                self._events.append(line)
             case TrialStarted():
                 if not event.recorded:
                     self._open_trial(event.folder)
-                self._line(TrialStartedLine(trial=event.trial, seed=event.seed))
+                self._events.append(TrialStartedLine(trial=event.trial, seed=event.seed))
             case TrialResumed():
                 self._open_trial(event.folder)
-                self._line(
+                self._events.append(
                     TrialResumedLine(
                         trial=event.trial,
                         segment=event.segment,
@@ -144,12 +133,12 @@ class Store:
                 to_disk(self._folder.trial(event.trial.number))
                 trial = event.trial
                 problems = tuple(ProblemEntry(one.code, one.detail) for one in trial.problems)
-                self._line(
+                self._events.append(
                     TrialFinishedLine(trial=trial.number, problems=problems, files=event.files)
                 )
             case SessionFinished():
                 to_disk(self._folder.path)
-                self._line(
+                self._events.append(
                     SessionFinishedLine(status=event.status, reason=event.reason, files=event.files)
                 )
 
@@ -159,16 +148,20 @@ class Store:
         write_text(folder / PROVENANCE, json_text(event.provenance))
         if event.catalogue:
             write_text(folder / CATALOGUE, catalogue.text(event.catalogue))
-        self._events = _opened(folder / EVENTS)
         begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
         files = {name: sha256(folder / name) for name in begun}
         to_disk(folder)
-        self._line(SessionStartedLine(trials=event.trials, queries=event.queries, files=files))
+        self._events.append(
+            SessionStartedLine(trials=event.trials, queries=event.queries, files=files)
+        )
 
     def _open_trial(self, folder: Path) -> None:
         self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")
         self._uart = (folder / UART).open("a", encoding="utf-8")
         self._started_s = time.monotonic()
+        for block in self._opening:
+            at_s = min(block.at_s - self._started_s, -1e-6)
+            self._uart.write(wire_lines.text(replace(block, at_s=at_s)))
 
     def end_trial(self) -> None:
         """Close the raw files of a trial, so that they can be hashed."""
@@ -183,11 +176,3 @@ class Store:
         with ExitStack() as stack:
             for stream in streams:
                 stack.callback(stream.close)
-
-    def _line(self, line: EventLine) -> None:
-        if self._events is not None:
-            text, self._before = journal.line(typed.to_json(line), self._before)
-            self._events.write(text)
-            self._events.flush()
-            if line.event in _LASTING:
-                os.fsync(self._events.fileno())

@@ -114,8 +114,9 @@ class AnalogStore:
             for place in (self.stored - 1, self.stored):
                 recorded = place + (self._missing if place < self.stored else at - self.stored)
                 if place >= 0:
-                    for signal in (CURRENT, VOLTAGE):
-                        self._writer.utc(signal, place, self._time_of(recorded / self._hz))
+                    with translated(self._folder):
+                        for signal in (CURRENT, VOLTAGE):
+                            self._writer.utc(signal, place, self._time_of(recorded / self._hz))
             self._missing = at - self.stored
         with translated(self._folder):
             self._writer.fsr_f32(CURRENT, self.stored, current)

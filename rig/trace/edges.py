@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.errors import DataError
 
 #: Less difference than this between high and low is no signal: a logic level is above 1 V.
@@ -106,9 +106,11 @@ def from_stamps(path: Path) -> Edges:
     falls: list[float] = []
     rises: list[float] = []
     # A killed process may leave half a line at the end; anything else is damage.
-    for line in (
-        path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1] if path.exists() else []
-    ):
+    try:
+        lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
+    except FileNotFoundError:
+        lines = []
+    for line in lines:
         try:
             stamp = typed.from_json(Stamp, json.loads(line), str(path))
         except ValueError as error:

@@ -15,19 +15,25 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig import processor_limit, typed
+from rig.errors import BenchError
+from rig.trace import limited_child
 from rig.trace.reduced_check import currents
+from rig.trace.repeats import Repeat, Repeats
 from rig.trace.trace import CURRENT, VOLTAGE, Trace, about_of, blocks_of, reading
+from rig.units import bytes_text
 
 #: Samples of a window, and how many of them must differ from the one before.
 _WINDOW = 32
 _CHANGES = 12
+#: Of a window that no signal without noise repeats: so many of its values are different ones.
+_DISTINCT = 24
 #: One pair of samples in so many begins a window; so many of the windows are kept, by their hashes,
 #: whatever the length.
 _EVERY = 64
@@ -35,8 +41,10 @@ _KEPT = 512
 #: Two recordings with as many windows in common are copies: by chance, not even one is.
 COMMON = 8
 _BLOCK = 1 << 18
-#: So much memory, and time beside what a slow disk needs, a reader may take.
+#: So much memory, and processor time beside what a long trace needs, a reader may take.
 _MEMORY_B = 8 << 30
+#: First line of a reader that has loaded its libraries: what ends it later lies in a trace.
+_READY = "ready"
 _LIMIT_S = 120.0
 _SLOW_B_PER_S = 5e6
 _FIRST = np.uint32(2654435761)
@@ -46,13 +54,15 @@ _SECOND = np.uint32(2246822519)
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """Hashes of some windows of a recording, and whether it says of itself that it is simulated;
-    `fault`: why it cannot be read; `reduced`: spans of it are kept as means alone.
+    `fault`: why it cannot be read; `reduced`: spans of it are kept as means alone; `repeat`: a
+    stretch that it holds twice.
     """
 
     windows: frozenset[int] = frozenset()
     simulated: bool | None = None
     fault: str = ""
     reduced: bool = False
+    repeat: Repeat | None = None
 
     def copies(self, other: Fingerprint) -> bool:
         """Return whether two recordings hold the same samples, or one a part of the other."""
@@ -67,25 +77,35 @@ class FingerprintLine:
     simulated: bool | None
     fault: str
     reduced: bool
+    repeat: tuple[int, int, int] | None
 
 
-def windows(blocks: Iterable[NDArray[np.float32]]) -> frozenset[int]:
-    """Return the hashes of windows of a signal that comes in blocks; the smallest ones, which are a
-    fair choice.
+def windows(blocks: Iterable[NDArray[np.float32]]) -> tuple[frozenset[int], Repeat | None]:
+    """Return the hashes of windows of a signal that comes in blocks, the smallest ones, which are a
+    fair choice; and the longest stretch that is there twice.
     """
     kept: NDArray[np.uint64] = np.zeros(0, np.uint64)
     carried: NDArray[np.uint32] = np.zeros(0, np.uint32)
+    repeats = Repeats()
+    at = 0
     for block in blocks:
         bits = np.concatenate([carried, np.ascontiguousarray(block, np.float32).view(np.uint32)])
+        hashes, begins, distinct = _hashes(bits)
+        repeats.add(hashes[distinct], begins[distinct] + at)
         carried = bits[max(len(bits) - _WINDOW + 1, 0) :]
-        kept = np.unique(np.concatenate([kept, _hashes(bits)]))[:_KEPT]
-    return frozenset(kept.tolist())
+        at += len(bits) - len(carried)
+        kept = np.unique(np.concatenate([kept, hashes]))[:_KEPT]
+    return frozenset(kept.tolist()), repeats.longest
 
 
-def _hashes(bits: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return the hashes of the windows that begin in these samples and end in them."""
+def _hashes(
+    bits: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the windows that begin in these samples and end in them: their hashes, where they
+    begin, and whether almost all of their values are different ones.
+    """
     if len(bits) < _WINDOW:
-        return np.zeros(0, np.uint64)
+        return np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     starts = len(bits) - _WINDOW + 1
     mixed = bits[:starts] * _FIRST + bits[1 : starts + 1] * _SECOND
     begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
@@ -97,7 +117,8 @@ def _hashes(bits: NDArray[np.uint32]) -> NDArray[np.uint64]:
     mixed_64 = (rows[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
-    return hashes
+    values = np.count_nonzero(np.diff(np.sort(rows[lively], axis=1), axis=1), axis=1) + 1
+    return hashes, begins[lively].astype(np.int64), values >= _DISTINCT
 
 
 def of_trace(path: Path) -> Fingerprint:
@@ -108,15 +129,16 @@ def of_trace(path: Path) -> Fingerprint:
     with reading(path) as reader:
         simulated = about_of(reader).get("simulated")
         if trace.layout.reduced is not None:
-            hashes = windows(currents(trace, reader, trace.layout.reduced))
+            hashes, repeat = windows(currents(trace, reader, trace.layout.reduced))
         else:
-            hashes = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
+            hashes, repeat = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
             for _ in blocks_of(reader, VOLTAGE, trace.length, _BLOCK):
                 pass
     return Fingerprint(
         hashes,
         simulated if isinstance(simulated, bool) else None,
         reduced=bool(trace.reduced),
+        repeat=repeat,
     )
 
 
@@ -133,60 +155,102 @@ def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
 
 def _told(paths: Sequence[Path]) -> list[Fingerprint]:
     """Return what a process of its own says of the traces; the last is a fault where it did not
-    come to its end.
+    come to its end. Raises BenchError where it cannot start.
     """
-    size_b = sum(path.stat().st_size for path in paths)
-    # -P: nothing is imported from the folder at hand, which may be the stranger's.
-    command = [sys.executable, "-P", "-m", "rig.trace.fingerprint"]
-    asked = json.dumps([str(path.resolve()) for path in paths])
-    limit_s = _LIMIT_S + size_b / _SLOW_B_PER_S
+    limit_s = _limit_s(paths)
+    asked = json.dumps([str(path.absolute()) for path in paths])
     try:
-        done = subprocess.run(
-            command, input=asked.encode(), capture_output=True, check=False, timeout=limit_s
-        )
+        done = limited_child.run(["-m", "rig.trace.fingerprint"], asked.encode(), limit_s)
         stdout = done.stdout
+        if not stdout.startswith(_READY.encode()):
+            raise _unable(f"exit code {done.returncode}: {_last_line(done.stderr)}")
         why = f"its reader ended with exit code {done.returncode}"
+        if processor_limit.is_used_up(done.returncode):
+            why = f"its reader {processor_limit.used_up(limit_s)}"
+    except OSError as error:
+        raise _unable(str(error)) from error
     except subprocess.TimeoutExpired as error:
         stdout = error.stdout or b""
-        why = f"its reader was not done after {limit_s:.0f} s"
-    lines = stdout.decode(errors="replace").split("\n")[:-1]
+        why = f"its reader {processor_limit.late(limit_s)}: check it again"
+    lines = stdout.decode(errors="replace").split("\n")[1:-1]
     fingerprints = [_parsed(line) for line in lines]
     return (
         fingerprints if len(fingerprints) >= len(paths) else [*fingerprints, Fingerprint(fault=why)]
     )
 
 
+def _last_line(stderr: bytes) -> str:
+    return " ".join(stderr.decode(errors="replace").strip().splitlines()[-1:])[:300]
+
+
+def _unable(evidence: str) -> BenchError:
+    allowed_b = _allowed_b()
+    limit = "" if allowed_b is None else f"; a process may take {bytes_text(allowed_b)} (ulimit -v)"
+    return BenchError(
+        "the process that reads traces does not start, so the session was not checked",
+        evidence=evidence + limit,
+        try_next="more memory or more processes for this account: ulimit -v, ulimit -u",
+    )
+
+
+def _limit_s(paths: Sequence[Path]) -> float:
+    """Return how much processor time reading these files may take."""
+    return _LIMIT_S + sum(path.stat().st_size for path in paths) / _SLOW_B_PER_S
+
+
 def _parsed(line: str) -> Fingerprint:
     told = typed.from_json(FingerprintLine, json.loads(line), "the reader's answer")
-    return Fingerprint(frozenset(told.windows), told.simulated, told.fault, told.reduced)
+    repeat = None if told.repeat is None else Repeat(*told.repeat)
+    return Fingerprint(frozenset(told.windows), told.simulated, told.fault, told.reduced, repeat)
 
 
 def main() -> None:
     """Print a line for each trace that standard input names."""
     _limit()
-    for name in json.load(sys.stdin):
+    sys.stdout.write(_READY + "\n")
+    sys.stdout.flush()
+    names = json.load(sys.stdin)
+    processor_limit.apply(_limit_s([Path(name) for name in names]))
+    for name in names:
         try:
             fingerprint = of_trace(Path(name))
         # Whatever a forged file does to its reader is a finding, and no crash.
         except Exception as error:
-            fingerprint = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
+            fault = f"{type(error).__name__}: {error}"[:300]
+            if isinstance(error, MemoryError) and (allowed_b := _allowed_b()) is not None:
+                fault += f" ({bytes_text(allowed_b)} is what a process may take: ulimit -v)"
+            fingerprint = Fingerprint(fault=fault)
         line = FingerprintLine(
             tuple(sorted(fingerprint.windows)),
             fingerprint.simulated,
             fingerprint.fault,
             fingerprint.reduced,
+            None if fingerprint.repeat is None else astuple(fingerprint.repeat),
         )
         sys.stdout.write(json.dumps(typed.to_json(line)) + "\n")
         sys.stdout.flush()
 
 
 def _limit() -> None:
-    """Let a forged length end this process, not the computer's memory."""
-    if sys.platform != "win32":
+    """Let a forged length end this process, not the computer's memory; the account's own limit
+    stays where it is lower.
+    """
+    if sys.platform != "win32" and _allowed_b() is None:
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_B, most))
+
+
+def _allowed_b() -> int | None:
+    """Return how much memory the account lets a process take, None where that is enough."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    low = [limit for limit in limits if limit != resource.RLIM_INFINITY and limit < _MEMORY_B]
+    return min(low, default=None)
 
 
 if __name__ == "__main__":

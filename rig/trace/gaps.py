@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.errors import DataError
 
 
@@ -45,10 +45,11 @@ def outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
 
 def read(path: Path) -> tuple[Gap, ...]:
     """Read the gaps of a trace; none where there is no file. Raises DataError."""
-    if not path.exists():
-        return ()
     # A killed process may leave half a line at the end; anything else is damage.
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    try:
+        lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
+    except FileNotFoundError:
+        return ()
     try:
         return tuple(typed.from_json(Gap, json.loads(line), str(path)) for line in lines)
     except (ValueError, RecursionError) as error:

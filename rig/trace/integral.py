@@ -24,9 +24,11 @@ class Integral:
     """Integral over one window, range by range of the current: energy, charge, voltage over time,
     and time; and the power at its ends.
 
-    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the
-    power inside. `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
-    energy were measured at a current beyond all ranges; the last range has it too.
+    `ends` are start and stop. Where `stepped`, samples that they cut count for what they leave of
+    them with the power inside; `cut` says whether each end cuts one, and `apart_j` by how much that
+    sample's own reading differs (rig/trace/end_samples.py). `lost_s` of it were lost: there the
+    mean of the rest stands in. `beyond_j` of the energy were measured at a current beyond all
+    ranges; the last range has it too.
     """
 
     start_s: float
@@ -42,6 +44,8 @@ class Integral:
     lost_s: float = 0.0
     beyond_j: float = 0.0
     stepped: bool = False
+    cut: tuple[bool, bool] = (True, True)
+    apart_j: tuple[float, float] = (0.0, 0.0)
 
     @property
     def duration_s(self) -> float:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import pyjls
 
+from rig import foreign_files
 from rig.errors import DataError
 from rig.stop import look
 
@@ -21,10 +24,45 @@ LENGTHS = 2
 #: No signal: how many samples of current and voltage were recorded, where some were left out.
 RECORDED_SAMPLES = -1
 
+_MAGIC = b"jlsfmt\r\n \n \x1a  \xb2\x1c"
+
+
+def jls_state(path: Path) -> tuple[bool, bool]:
+    """Return whether a file is JLS version 2, and whether it was closed properly; raises DataError
+    when it cannot be read.
+
+    The library's reader is not asked: it may crash or never end on an unclosed file, or rewrite it.
+    """
+    try:
+        with foreign_files.opened(path) as stream:
+            head = stream.read(len(_MAGIC) + 8)
+            size_b = os.fstat(stream.fileno()).st_size
+    except OSError as error:
+        raise DataError(f"{path} cannot be read", evidence=error.strerror or str(error)) from error
+    # A writer notes the length of the file when it closes it.
+    return head.startswith(_MAGIC), int.from_bytes(head[len(_MAGIC) :], "little") == size_b
+
+
+def utf8_name(path: Path) -> str:
+    """Return a path for the library, which encodes it as UTF-8; DataError where that names no file,
+    or another one, as in a locale of another encoding.
+    """
+    try:
+        same = str(path).encode() == os.fsencode(path)
+    except UnicodeEncodeError:
+        same = False
+    if not same:
+        raise DataError(
+            f"a trace cannot be kept in {path}: the library of traces takes UTF-8 alone",
+            evidence=f"this locale has file names in {sys.getfilesystemencoding()}",
+            try_next="PYTHONUTF8=1 where names on the disk are UTF-8, or a path of ASCII",
+        )
+    return str(path)
+
 
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
-    """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one:
+    """Open a closed JLS file; its reader's errors become DataErrors. An unclosed one is refused:
     `recover` that first.
     """
     if not path.exists():  # the reader would say so on standard error, too
@@ -32,8 +70,17 @@ def reading(path: Path) -> Iterator[Any]:
             f"{path} is not there",
             try_next="rig check shows what is left of a session that was cut off",
         )
+    is_jls, is_closed = jls_state(path)
+    if not is_jls:
+        raise DataError(f"{path} is not a readable trace", evidence="it does not begin as JLS does")
+    if not is_closed:
+        raise DataError(
+            f"{path} was not closed properly, or was cut short",
+            evidence=f"it has {path.stat().st_size} bytes, and its header names another length",
+            try_next=f"rig measure {path} reads what can be recovered of it",
+        )
     try:
-        reader = pyjls.Reader(str(path))
+        reader = pyjls.Reader(utf8_name(Path(foreign_files.checked(path))))
     except (RuntimeError, OSError) as error:
         raise DataError(f"{path} is not a readable trace", evidence=str(error)) from error
     try:

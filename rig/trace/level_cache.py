@@ -15,10 +15,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from rig import foreign_files
+from rig.errors import ConfigError
 from rig.trace.gaps import Gap
 from rig.trace.levels import ENTRY, Levels
 from rig.trace.reduce import Table
 from rig.trace.trace import Trace
+from rig.user_folders import cache, expanded
 
 #: Another folder than the user's own.
 FOLDER_VARIABLE = "NEURORIG_CACHE"
@@ -39,12 +42,11 @@ def folder() -> Path:
     if given:
         return Path(given)
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "neurorig" / "levels"
+        base = Path(os.environ.get("LOCALAPPDATA", expanded("~/AppData/Local")))
+        return base / "neurorig" / "levels"
+    if sys.platform == "darwin":
+        return expanded("~/Library/Caches/neurorig/levels")
+    return cache() / "levels"
 
 
 def load(trace: Trace) -> Levels | None:
@@ -61,7 +63,7 @@ def load(trace: Trace) -> Levels | None:
                 for start, stop in content["unknown"]
             )
         os.utime(path)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except (ConfigError, OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
     if finest.rows.shape != (9, -(-trace.length // ENTRY)) or len(finest) != finest.rows.shape[1]:
         return None
@@ -88,7 +90,7 @@ def save(trace: Trace, levels: Levels) -> None:
             )
         partial.replace(path)
         _tidy(path.parent)
-    except OSError:
+    except (ConfigError, OSError):
         if partial is not None:
             with suppress(OSError):
                 partial.unlink()
@@ -113,7 +115,7 @@ def fingerprint(trace: Trace) -> str:
     digest.update(repr((said, trace.gaps)).encode())
     if layout.reduced is not None:
         digest.update(layout.reduced.bounds.tobytes())
-    with trace.path.open("rb") as stream:
+    with foreign_files.opened(trace.path) as stream:
         for piece in range(_PIECES):
             stream.seek(max(about.st_size - _PIECE_B, 0) * piece // (_PIECES - 1))
             digest.update(stream.read(_PIECE_B))

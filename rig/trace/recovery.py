@@ -8,20 +8,26 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyjls
 
+from rig import foreign_files, processor_limit
 from rig.errors import DataError
+from rig.trace import limited_child
 from rig.trace.chunks import Chunks
-from rig.trace.jls_file import ABOUT, LENGTHS, user_data
+from rig.trace.jls_file import ABOUT, LENGTHS, jls_state, user_data, utf8_name
 
-_LIMIT_S = 600
+#: So much processor time a recovery may take for Python's start and its imports on a small
+#: computer, and a second more for each so many bytes: with other work on two processors the copy
+#: needs less than a twentieth of that.
+_LIMIT_S = 10.0
+_SLOW_B_PER_S = 5e6
 #: How the folder of a copy that is not whole yet is named.
 _UNFINISHED = "recovering-"
 _BLOCK = 1 << 20
@@ -38,21 +44,34 @@ _SAMPLES = struct.Struct("<q")
 _SAMPLES_B = 16
 
 
-def recover(partial: Path, into: Path) -> None:
+class LateError(DataError):
+    """A recovery that was not done in time by the clock, which says nothing of the trace."""
+
+
+#: Called before a recovery with the file, and the longest time that it may take, in s.
+Begun = Callable[[Path, float], None]
+
+
+def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
     """Copy what a killed process left of a trace into a new, readable file; raises DataError when
     nothing can be read.
 
-    Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash or
-    rewrite it. The file has its name when it is whole and on the disk: a recovery that is cut off
-    itself leaves none, and is done again.
+    Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash,
+    never end, or rewrite it. `begun` is called with the file and the longest time by the clock in
+    s. The file has its name when it is whole and on the disk: a recovery that is cut off itself
+    leaves none, and is done again.
     """
+    _refuse_empty(partial)
     # What is left of a recovery that was killed goes first: a process of its that still copies
     # finds its folder no more.
     for stale in into.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale, ignore_errors=True)
+    limit_s = _LIMIT_S + partial.stat().st_size / _SLOW_B_PER_S
+    if begun is not None:
+        begun(partial, processor_limit.wall_s(limit_s))
     folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=into.parent))
     try:
-        _copied(partial, folder / into.name)
+        _copied(partial, folder / into.name, limit_s)
         with (folder / into.name).open("rb+") as copy:
             os.fsync(copy.fileno())
         (folder / into.name).replace(into)
@@ -60,24 +79,47 @@ def recover(partial: Path, into: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _copied(partial: Path, into: Path) -> None:
+def _refuse_empty(partial: Path) -> None:
+    """Raise DataError for a file in which no block of samples is whole: the library may loop for
+    ever on such a one.
+    """
+    is_jls, _ = jls_state(partial)
+    if not is_jls:
+        raise DataError(f"{partial} cannot be recovered", evidence="it does not begin as JLS does")
+    size_b = partial.stat().st_size
+    with foreign_files.opened(partial) as stream:
+        blocks = (at for tag, _, _, at in _stored(stream) if tag == _DATA)
+        if all(at > size_b for at in blocks):
+            raise DataError(
+                f"{partial} holds no samples",
+                evidence=f"its {size_b} bytes end before the first block of samples is whole",
+            )
+
+
+def _copied(partial: Path, into: Path, limit_s: float) -> None:
     code = (
-        "import sys; from pathlib import Path; from rig.trace.recovery import copy_all; "
-        "copy_all(*map(Path, sys.argv[1:]))"
+        "import sys; from pathlib import Path; from rig import processor_limit; "
+        "from rig.trace.recovery import copy_all; processor_limit.apply(float(sys.argv[1])); "
+        "copy_all(*map(Path, sys.argv[2:]))"
     )
-    command = [sys.executable, "-P", "-c", code, str(partial), str(into)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_LIMIT_S
-        )
+        done = limited_child.run(["-c", code, str(limit_s), str(partial), str(into)], b"", limit_s)
     except subprocess.TimeoutExpired as error:
-        raise DataError(
-            f"{partial} cannot be recovered", evidence=f"not done after {_LIMIT_S} s"
+        raise LateError(
+            f"{partial} was not recovered in time",
+            evidence=f"the copy of it {processor_limit.late(limit_s)}",
+            try_next="again when this computer has less to do",
         ) from error
-    if done.returncode:
+    if processor_limit.is_used_up(done.returncode):
         raise DataError(
             f"{partial} cannot be recovered",
-            evidence=f"exit code {done.returncode}: {done.stderr[-200:]}",
+            evidence=f"the copy of it {processor_limit.used_up(limit_s)}",
+        )
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "backslashreplace")
+        raise DataError(
+            f"{partial} cannot be recovered",
+            evidence=f"exit code {done.returncode}: {said[-200:]}",
         )
 
 
@@ -85,11 +127,12 @@ def copy_all(partial: Path, into: Path) -> None:
     """Copy a trace with the library, and what the library's index then lacks at its end
     (rig/trace/chunks.py).
     """
+    readable = _without_torn_header(partial, into)
     # The copy may complain of the torn end although it is complete: what counts is that the copy
     # opens.
     with suppress(RuntimeError):
-        pyjls.copy(str(partial), str(into))
-    with closing(pyjls.Reader(str(into))) as reader:
+        pyjls.copy(utf8_name(Path(foreign_files.checked(readable))), utf8_name(into))
+    with closing(pyjls.Reader(utf8_name(into))) as reader:
         signals = [signal for signal in reader.signals.values() if signal.signal_id]
         is_own = "sample_hz" in user_data(reader, ABOUT)
         # Such an end begins where a chunk of the index is full.
@@ -122,6 +165,36 @@ def _chunks(signal: Any) -> Chunks:
     )
 
 
+def _without_torn_header(partial: Path, into: Path) -> Path:
+    """Return a file that ends with a whole header: `partial`, or a copy of it beside `into`. Where
+    a file ends inside of one, pyjls 0.17 copies for ever.
+    """
+    with foreign_files.opened(partial) as stream:
+        end = max((end for *_, end in _stored(stream)), default=_FIRST_B)
+    if not end < partial.stat().st_size < end + _HEADER_B:
+        return partial
+    shorter = into.with_name(into.name + ".shorter")
+    with foreign_files.opened(partial) as whole, shorter.open("wb") as copy:
+        shutil.copyfileobj(whole, copy)
+    os.truncate(shorter, end)
+    return shorter
+
+
+def _stored(stream: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
+    """Yield tag, signal, bytes of payload and end of each chunk of a file; the payload is next to
+    be read. The last one may end behind the file.
+    """
+    at = _FIRST_B
+    while True:
+        stream.seek(at)
+        head = stream.read(_HEADER_B)
+        if len(head) < _HEADER_B:
+            return
+        tag, signal, length_b = _HEADER.unpack(head)
+        at += _HEADER_B + (-(-(length_b + _CRC_B) // 8) * 8 if length_b else 0)
+        yield tag, signal, length_b, at
+
+
 def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
     """Return the samples of signals that stand in a closed file behind those of its index, packed
     as there.
@@ -130,25 +203,19 @@ def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
     if not lengths:
         return tails
     with path.open("rb") as stream:
-        stream.seek(_FIRST_B)
-        while len(head := stream.read(_HEADER_B)) == _HEADER_B:
-            tag, signal, length_b = _HEADER.unpack(head)
-            stored_b = -(-(length_b + _CRC_B) // 8) * 8 if length_b else 0
-            content = stream.read(_SAMPLES_B) if tag == _DATA else b""
-            if (
-                content
-                and signal in lengths
-                and _SAMPLES.unpack_from(content)[0] >= lengths[signal]
-            ):
-                content += stream.read(length_b - _SAMPLES_B)
-                tails[signal] = tails.get(signal, b"") + content[_SAMPLES_B:]
-            stream.seek(stored_b - len(content), 1)
+        for tag, signal, length_b, _ in _stored(stream):
+            if tag != _DATA or signal not in lengths:
+                continue
+            content = stream.read(_SAMPLES_B)
+            if _SAMPLES.unpack_from(content)[0] >= lengths[signal]:
+                tail = stream.read(length_b - _SAMPLES_B)
+                tails[signal] = tails.get(signal, b"") + tail
     return tails
 
 
 def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path) -> None:
     """Write all samples again, each signal so long that the index reaches its last one."""
-    writer = pyjls.Writer(str(path))
+    writer = pyjls.Writer(utf8_name(path))
     for source in reader.sources.values():
         if source.source_id:
             known = ("source_id", "name", "vendor", "model", "version", "serial_number")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.errors import DataError
 
 #: Spans of a trace, a line each, beside it.
@@ -159,12 +159,13 @@ def read(
 
     Of a process that was killed, lines may stand there whose samples are not in the file.
     """
-    if not path.exists():
+    try:
+        lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
+    except FileNotFoundError as error:
         raise DataError(
             f"{path.name} is missing beside a trace: which samples that lacks is not known",
             try_next="the two together, as they were in one folder",
-        )
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+        ) from error
     try:
         told = [typed.from_json(Span, json.loads(line), str(path)) for line in lines]
         pairs = [(span.start, span.stop) for span in told]

@@ -84,11 +84,16 @@ class Around:
         """Return current and voltage of a sample."""
         return float(self.current[at - self.base]), float(self.voltage[at - self.base])
 
+    def power_w(self, at: int) -> float:
+        """Return the power of a sample."""
+        current, voltage = self.sample(at)
+        return current * voltage
+
     def beside_w(self, at: float, length: int) -> tuple[float, float]:
         """Return the power of the samples before and after the one in which an end lies."""
-        before = self.sample(max(math.floor(at) - 1, 0))
-        after = self.sample(min(math.floor(at) + 1, length - 1))
-        return before[0] * before[1], after[0] * after[1]
+        before = max(math.floor(at) - 1, 0)
+        after = min(math.floor(at) + 1, length - 1)
+        return self.power_w(before), self.power_w(after)
 
 
 class Samples:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from rig import typed
 from rig.errors import DataError
+from rig.trace import end_samples, reduced
 from rig.trace import gaps as gap_lines
-from rig.trace import reduced
 from rig.trace.gaps import Gap as Gap
 from rig.trace.integral import EndPower as EndPower
 from rig.trace.integral import Integral as Integral
@@ -228,12 +228,12 @@ class Trace:
     ) -> list[Integral]:
         """Integrate over each window: current times voltage, the end samples by their fraction.
 
-        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the part of an
-        end sample counts with the reading of its neighbour inside: where the power changes just at
-        the end of a window, as at a mark, the end sample is a mixture of what came before and
-        after. Where `bridged`, lost samples inside, as `lost_between` allows them, are taken for
-        the mean of the others; else they count as they stand there. Raises DataError for a window
-        outside the trace.
+        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the part of a
+        sample that an end cuts counts with the reading of its neighbour inside: where the power
+        changes just at the end of a window, as at a mark, that sample is a mixture of what came
+        before and after. Where `bridged`, lost samples inside, as `lost_between` allows them, are
+        taken for the mean of the others; else they count as they stand there. Raises DataError for
+        a window outside the trace.
         """
         if not windows:
             return []
@@ -308,13 +308,15 @@ class Trace:
         last = min(max(math.ceil(stop), first + 1), self.length)
         sums.clear()
         # A sample in which the power steps is a mixture: neither is it summed, nor is it the least
-        # or the most.
+        # or the most. An end on the border of two samples cuts none.
         stepped = steps_at_ends and last - first >= STEPPED
+        cut = (stepped and start > first, stepped and stop < last)
         around = [samples.around(start)]
-        lost = self._sum(samples, first + stepped, last - stepped, sums, bridged)
+        lost = self._sum(samples, first + cut[0], last - cut[1], sums, bridged)
         around.append(samples.around(stop))
         if stepped:
             parts = [(0, first + 1, 1 - (start - first)), (1, last - 2, 1 - (last - stop))]
+            parts = [part for part, is_cut in zip(parts, cut, strict=True) if is_cut]
         else:
             # Samples first and last - 1 lie only partly inside: they count by their fraction, also
             # where both are one sample.
@@ -329,10 +331,8 @@ class Trace:
             held[:, -2] += held[:, -1]
             held = held[:, :-1]
         energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
-        before, after = (
-            near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)
-        )
-        ends = (seen(EndPower(*before), sums), seen(EndPower(*reversed(after)), sums))
+        at_ends = end_samples.of_window(around, (start, stop), self.length, stepped)
+        ends = (seen(at_ends[0].power, sums), seen(at_ends[1].power, sums))
         return Integral(
             start_s,
             stop_s,
@@ -347,6 +347,8 @@ class Trace:
             lost / self.sample_hz,
             beyond_j,
             stepped,
+            cut,
+            (at_ends[0].apart_w / self.sample_hz, at_ends[1].apart_w / self.sample_hz),
         )
 
     def _sum(self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool) -> int:

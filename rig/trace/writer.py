@@ -23,6 +23,7 @@ from rig import typed
 from rig.errors import DataError, StorageFull, storage_error
 from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
+from rig.trace.jls_file import utf8_name
 from rig.trace.jls_signals import chunks, define_signal
 from rig.trace.tap import Tapped, TraceForm
 from rig.trace.trace import (
@@ -97,19 +98,20 @@ class TraceWriter:
                 self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
             self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
             stack.callback(self._store.leave)
-            writer = pyjls.Writer(str(folder / PARTIAL))
+            writer = pyjls.Writer(utf8_name(folder / PARTIAL))
             stack.pop_all()
         self._log = WriteLog()
-        writer.source_def(
-            source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
-        )
         self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
-        self._store.begin(writer, self._time_of)
-        if sync_kind == "digital":
-            define_signal(writer, SYNC, "sync", "u1", edge_hz)
-        elif sync_kind == "voltage":
-            define_signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
-        writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
+        with translated(folder):
+            writer.source_def(
+                source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
+            )
+            self._store.begin(writer, self._time_of)
+            if sync_kind == "digital":
+                define_signal(writer, SYNC, "sync", "u1", edge_hz)
+            elif sync_kind == "voltage":
+                define_signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
+            writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
         self._writer: Any = writer
         self._sync_kind = sync_kind
         self._sync_at = 0
@@ -119,8 +121,9 @@ class TraceWriter:
         self._unchecked_b = 0
         self._skipping = False
         self._said: dict[str, Any] = {}
-        for signal, _ in self._rates():
-            writer.utc(signal, 0, self._began)
+        with translated(folder):
+            for signal, _ in self._rates():
+                writer.utc(signal, 0, self._began)
         self._show = Tapped(folder, TraceForm(sample_hz, edge_hz, sync_kind))
 
     @property
@@ -188,8 +191,9 @@ class TraceWriter:
         """Append an edge that the instrument stamped itself, in seconds from the first sample."""
         if self._edges is None:
             raise ValueError("this trace was not opened for stamps")
-        self._edges.write(json.dumps(typed.to_json(Stamp(at_s, fall))) + "\n")
-        self._edges.flush()
+        with translated(self.folder):
+            self._edges.write(json.dumps(typed.to_json(Stamp(at_s, fall))) + "\n")
+            self._edges.flush()
         self._show("stamp", at_s, fall)
 
     def skip(self, samples: int, cause: str) -> None:

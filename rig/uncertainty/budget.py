@@ -14,6 +14,7 @@ from rig.model.metric import Metric, Statistic
 from rig.model.trial import Measured, Trial
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
+from rig.stop import look
 from rig.uncertainty.propagation import Moving, Summarise, correlated, independent, windows_of
 
 #: Errors of the converter at one current: at another it meets another part of a step.
@@ -78,6 +79,7 @@ def influences(
     """
     found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():
+        look()
         steps = component.split(": ")[-1] == _STEPS
         groups = (
             (("samples",), ("idles",), ("streams",))

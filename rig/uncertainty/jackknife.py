@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
 from rig.model.trial import Measured, Trial
+from rig.stats.containing import Variance
+from rig.stats.few_clusters import LEAST, cr2
 from rig.stats.summary import percentile
+from rig.stats.two_way import TwoWay
 from rig.uncertainty.clusters import Clusters, clusters, indices_of
 from rig.uncertainty.deletion import without
 from rig.uncertainty.propagation import Summarise
@@ -50,17 +53,22 @@ class Deleted:
         """Return whether every value is known."""
         return bool(np.isfinite(self.values).all())
 
-    def variance(self) -> float:
+    def variance(self, whole: Sequence[tuple[float, int]], sizes: Floats) -> Variance:
         """Return the variance of the mean over trials by the choice of samples: each group is left
         out of all trials at once.
-        """
-        return _variance(self.values.mean(axis=0))
 
-    def freedom(self, whole: float) -> int:
-        """Return the degrees of freedom of the variance: one less than the groups that matter;
-        `whole` is the mean over trials.
+        `whole` is the value in each whole trial, and of how many values; `sizes` are the groups'
+        numbers of samples, which weigh where the metric is of no certain number of values.
         """
-        return max(len(self._mattering(whole)) - 1, 1)
+        values = [value for value, _ in whole]
+        at = float(np.mean(values))
+        away = self.values.mean(axis=0) - at
+        own, _ = self.events(whole)
+        if own.min() < 0 or not own.sum() > 0:
+            own = np.where(np.abs(away) > _ROUNDING * abs(at), sizes, 0.0)
+        if not own.sum() > 0:
+            return Variance(0.0, 1.0)
+        return cr2(away, own / own.sum())
 
     def skewness(self, whole: float) -> float:
         """Return the skewness of the mean over trials by the choice of samples, as the groups that
@@ -93,14 +101,20 @@ class Deleted:
         found: tuple[Floats, Floats] = sizes.sum(axis=0), events.sum(axis=0)
         return found
 
-    def variance_within(self) -> float:
-        """Return the same where each group is left out of one trial only: what samples of one trial
-        have in common with those of another one is not in it.
+    def variance_within(self, *, shared: bool) -> float:
+        """Return the part of the variance that the choice of samples and the scatter of trials have
+        in common.
+
+        Where all trials have the `shared` samples, that is what single runs differ by: what is left
+        of each trial's values without a group when the groups' means are taken off. Where each has
+        samples of its own, it is their choice, each group left out of one trial only.
         """
-        within = [
-            _variance(row[there]) for row, there in zip(self.values, self.present, strict=True)
-        ]
-        return math.fsum(within) / len(within) ** 2
+        trials = len(self.values)
+        if not shared:
+            rows = zip(self.values, self.present, strict=True)
+            return math.fsum(_variance(row[there]) for row, there in rows) / trials**2
+        left = self.values - self.values.mean(axis=0)
+        return math.fsum(map(_variance, left)) / (trials * (trials - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,20 @@ class Jackknife:
     #: Whether all trials had the same samples.
     shared: bool
 
+    def chosen(self, name: str) -> Variance:
+        """Return the variance of a metric by the choice of samples."""
+        sizes = np.array([len(group) for group in self.clusters.groups], dtype=np.float64)
+        return self.deleted[name].variance(self.whole[name], sizes)
+
+    def scatter(self, name: str, repeated: Variance) -> TwoWay:
+        """Return the joint scatter of a metric by the choice of samples and from trial to trial,
+        of which `repeated` is the variance.
+        """
+        deleted = self.deleted[name]
+        # The scatter in the only trial is a part of what the choice of its samples makes.
+        both = deleted.variance_within(shared=self.shared) if len(deleted.values) > 1 else math.inf
+        return TwoWay(self.chosen(name), repeated, both)
+
 
 def jackknife(
     trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Summarise
@@ -125,7 +153,7 @@ def jackknife(
     own = [indices_of(trial.measured) for trial in trials]
     grouping = clusters(catalogue, set().union(*own))
     shared = _shared([trial.measured for trial in trials])
-    if len(grouping.groups) < 2:
+    if len(grouping.groups) < LEAST:
         return Jackknife(grouping, {}, {}, shared)
     cuts = _cuts(trials)
     present = [[not group.isdisjoint(indices) for group in grouping.groups] for indices in own]

@@ -10,23 +10,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rig.model.metric import Metric, Statistic
-from rig.stats.binomial import Share, chance, effective_size, places
-from rig.stats.coverage_factor import coverage_factor
+from rig.stats.binomial import Share, effective_size, places
+from rig.stats.bounded import hull
+from rig.stats.containing import Variance
+from rig.stats.coverage_factor import Component, coverage_factor
+from rig.stats.few_clusters import LEAST
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import standard_error
+from rig.stats.two_way import TwoWay
 from rig.uncertainty import same_samples
 from rig.uncertainty.budget import SCATTERS, Budget, Part
 from rig.uncertainty.clusters import SAMPLE
-from rig.uncertainty.jackknife import Deleted, Jackknife, pooled
+from rig.uncertainty.jackknife import Jackknife, pooled
 
-SHARES = "Clopper and Pearson with the effective sample size (Korn and Graubard 1998)"
+CR2 = (
+    "CR2 over clusters with Satterthwaite's degrees of freedom (Bell and McCaffrey 2002, Imbens "
+    "and Kolesar 2016), joined with the trials' scatter (Cameron, Gelbach and Miller 2011)"
+)
+MEANS = f"{CR2}, with the budget"
+SHARES = f"{CR2}{same_samples.LOGIT}"
+COUNTS = (
+    "Clopper and Pearson with the effective sample size (Korn and Graubard 1998), never less than "
+    "what differs from trial to trial"
+)
 RANKS = (
     "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard "
-    "1998), with the instrument's budget"
-)
-MEANS = (
-    "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, "
-    "Gelbach and Miller 2011), with the budget"
+    "1998), joined with what differs from trial to trial and the instrument's budget"
 )
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
@@ -34,6 +43,8 @@ TRIALS = "each trial had samples of its own: Student's t over trials, with the b
 _MOVED = 0.02
 #: Shares of counts are whole numbers but for rounding.
 _NOTHING = 1e-6
+#: What is known with more degrees of freedom is as good as known.
+_MANY = 1000.0
 
 
 def intervals(
@@ -55,18 +66,17 @@ def interval(
     statistic = single[0].statistic
     if statistic is Statistic.PERCENTILE and single[0].percent is None:
         return Interval.missing(same_samples.A_BOUND)
-    groups = len(knife.clusters.groups)
     deleted = knife.deleted.get(name)
-    if groups < 2 or deleted is None:
-        return Interval.missing(f"{knife.clusters.units}: other ones cannot be told from that")
+    if len(knife.clusters.groups) < LEAST or deleted is None:
+        return Interval.missing(knife.clusters.units, CR2)
     if not (statistic.smooth and deleted.complete):
         return _by_trials(knife, same)
     if statistic is Statistic.SHARE:
-        stated = _share(name, single, knife)
+        stated = _share(name, single, knife, same)
     elif statistic is Statistic.PERCENTILE:
-        stated = _percentile(name, single, budget, knife)
+        stated = _percentile(name, single, budget, knife, same)
     else:
-        stated = _mean(single, deleted, budget)
+        stated = _mean(name, single, budget, knife, same)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(
         stated, method=stated.method + note, units=knife.clusters.units if stated.known else ""
@@ -81,13 +91,44 @@ def _by_trials(knife: Jackknife, same: Interval) -> Interval:
     return replace(same, method=TRIALS) if same.known else same
 
 
-def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
+def _share(name: str, single: Sequence[Metric], knife: Jackknife, same: Interval) -> Interval:
     at = same_samples.value(single)
     n = single[0].n if knife.shared else sum(metric.n for metric in single)
     # Samples of which no two are of one recording are independent.
-    size = n if knife.clusters.kind == SAMPLE else _effective_size(name, at, n, knife)
-    low, high = Share(at * size, size).interval()
-    return Interval(low, high, SHARES)
+    plain = knife.clusters.kind == SAMPLE
+    counted = [(same.low, same.high)] if same.known else []
+    if plain or _differing(name, at, knife) < LEAST:
+        size = n if plain else _effective_size(name, at, n, knife)
+        counted.append(Share(at * size, size).interval())
+        if not plain:
+            return Interval(*hull(*counted), COUNTS)
+    error = standard_error([metric.value for metric in single]) or 0.0
+    scatter = knife.scatter(name, Variance(error**2, max(len(single) - 1, 1)))
+    ends = same_samples.share_ends(at, _half_width(scatter), sum(metric.n for metric in single))
+    return Interval(*hull(*counted, ends), COUNTS if plain else SHARES)
+
+
+def _half_width(scatter: TwoWay) -> float:
+    parts = _scattered(scatter)
+    return coverage_factor(parts) * scatter.standard_uncertainty if parts else 0.0
+
+
+def _scattered(scatter: TwoWay) -> list[Component]:
+    """Return the scatter as what adds to a budget: that of trials alone as it is added to that for
+    the same samples.
+    """
+    if not scatter.value:
+        return []
+    if not scatter.chosen.value and scatter.repeated.freedom < _MANY:
+        return [(scatter.standard_uncertainty, f"t{scatter.repeated.freedom:.0f}")]
+    return [(scatter.standard_uncertainty, scatter.shape)]
+
+
+def _differing(name: str, at: float, knife: Jackknife) -> int:
+    """Return in how many clusters the rarer outcome of a share happened."""
+    sizes, events = knife.deleted[name].events(knife.whole[name])
+    rarer = events if at < 0.5 else sizes - events
+    return int((rarer > _NOTHING).sum())
 
 
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
@@ -98,25 +139,31 @@ def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
     that of fully correlated clusters: taken where none had it.
     """
     deleted = knife.deleted[name]
+    chosen = knife.chosen(name)
     groups = len(knife.clusters.groups)
-    sizes, events = deleted.events(knife.whole[name])
-    rarer = events if at < 0.5 else sizes - events
-    freedom = min(int((rarer > _NOTHING).sum()), groups - 1)
+    sizes, _ = deleted.events(knife.whole[name])
     alike = (
         at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
     )
     least = (
-        effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
+        effective_size(at, alike, n, chosen.freedom)
+        if alike
+        else float(min(knife.clusters.count, n))
     )
+    freedom = min(_differing(name, at, knife), chosen.freedom)
     return (
-        max(effective_size(at, deleted.variance(), n, freedom), least)
+        max(effective_size(at, chosen.value, n, freedom), least)
         if freedom > 0 and 0 < at < 1
         else least
     )
 
 
 def _percentile(
-    name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife
+    name: str,
+    single: Sequence[Metric],
+    budget: Budget | None,
+    knife: Jackknife,
+    same: Interval,
 ) -> Interval:
     percent = single[0].percent or 0.0
     values = pooled(single)
@@ -133,45 +180,51 @@ def _percentile(
     each = len(values) / count
     low_at = values[math.floor((low - 0.5) * each + 0.5) - 1]
     high_at = values[math.ceil((high - 0.5) * each + 0.5) - 1]
-    return Interval(
-        *same_samples.widened(same_samples.value(single), low_at, high_at, budget), RANKS
-    )
-
-
-def _by_logit(even: Interval, at: float) -> Interval:
-    """Return the interval whose ends are as far from the value as logits, so that it stays between
-    0 and 1.
-    """
-    half = (even.expanded_uncertainty or 0.0) / (at * (1 - at))
-    low, high = (1 / (1 + math.exp(-(math.log(at / (1 - at)) + sign * half))) for sign in (-1, 1))
-    return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
-
-
-def _mean(single: Sequence[Metric], deleted: Deleted, budget: Budget | None) -> Interval:
     at = same_samples.value(single)
-    chosen_u = math.sqrt(deleted.variance())
-    parts = [
-        (part.standard_uncertainty, part.shape)
-        for part in (budget.parts if budget else ())
-        if _counts(part)
-    ]
-    parts.append((chosen_u, f"t{deleted.freedom(at)}"))
-    error = standard_error([metric.value for metric in single])
-    within = deleted.variance_within()
-    if error is not None and error**2 > chance(len(single) - 1) * within:
-        # What the trials' scatter has of their samples' is counted above.
-        parts.append((math.sqrt(max(error**2 - within, 0.0)), f"t{len(single) - 1}"))
+    chosen = same_samples.widened(at, low_at, high_at, budget)
+    if not same.known:
+        return Interval(*chosen, RANKS)
+    if not knife.shared or len(single) == 1:
+        # Then the choice of samples is in what differs between trials.
+        return Interval(*hull(chosen, (same.low, same.high)), RANKS)
+    below = math.hypot(at - low_at, at - same.low)
+    above = math.hypot(high_at - at, same.high - at)
+    return Interval(at - below, at + above, RANKS)
+
+
+def _mean(
+    name: str,
+    single: Sequence[Metric],
+    budget: Budget | None,
+    knife: Jackknife,
+    same: Interval,
+) -> Interval:
+    at = same_samples.value(single)
+    counted = [part for part in (budget.parts if budget else ()) if part.counted]
+    repeated = [part for part in counted if part.component in SCATTERS]
+    scatter = knife.scatter(name, _variance(repeated))
+    parts = _scattered(scatter)
+    parts += [(part.standard_uncertainty, part.shape) for part in counted if part not in repeated]
     combined = math.hypot(*(u for u, _ in parts))
-    even = Interval.around(at, combined, coverage_factor(parts), MEANS)
+    factor = coverage_factor(parts)
+    if combined:
+        # No rounding makes it narrower than that for the same samples.
+        factor = max(factor, budget.expanded / combined if budget else 0.0)
+    even = Interval.around(at, combined, factor, MEANS)
     if single[0].bounded and 0 < at < 1:
-        return _by_logit(even, at)
-    return (
-        _skewed(even, at, deleted.skewness(at) * (chosen_u / combined) ** 3) if combined else even
-    )
+        return same_samples.in_bounds(even, at)
+    chosen_u = math.sqrt(scatter.chosen.value)
+    skewness = knife.deleted[name].skewness(at)
+    return _skewed(even, at, skewness * (chosen_u / combined) ** 3) if combined else even
 
 
-def _counts(part: Part) -> bool:
-    return part.counted and part.component not in SCATTERS
+def _variance(repeated: Sequence[Part]) -> Variance:
+    """Return the scatter of trials that a budget counts, or of the samples of the only one."""
+    if not repeated:
+        return Variance(0.0, 1.0)
+    (part,) = repeated
+    freedom = _MANY if part.shape == "normal" else float(part.shape.removeprefix("t"))
+    return Variance(part.standard_uncertainty**2, freedom)
 
 
 def _skewed(even: Interval, at: float, skewness: float) -> Interval:

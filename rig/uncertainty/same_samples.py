@@ -9,19 +9,26 @@ import math
 from collections.abc import Sequence
 
 from rig.model.metric import Metric, Statistic
-from rig.stats.binomial import most_events, places, student
+from rig.stats.binomial import places, student
+from rig.stats.bounded import by_logit, hull, unchanged
 from rig.stats.interval import Interval
 from rig.stats.summary import mean, percentile, standard_error
 from rig.uncertainty.budget import Budget
 from rig.uncertainty.jackknife import pooled
 
 GUM = "budget of instrument, time base and scatter of trials (GUM, JCGM 100)"
+LOGIT = ", of the logit (Brown, Cai and DasGupta 2001)"
 STUDENT = (
-    "Student's t over trials; never less than what no difference in so many answers "
-    "leaves open (Garwood 1936)"
+    f"Student's t over trials{LOGIT}; never less than what no difference in so many answers "
+    "leaves open (Clopper and Pearson 1934)"
+)
+BY_TRIALS = (
+    "Student's t over the trials' percentiles, {freedom}, joined with the distance of their mean "
+    "from the percentile of all values and with the instrument's budget"
 )
 RANKS = (
-    "order statistics of all trials' values (David and Nagaraja 7.1), with the instrument's budget"
+    "order statistics of the only trial's values (David and Nagaraja 7.1), with the instrument's "
+    "budget; what differs from trial to trial is not in it"
 )
 _OWN = "; each trial had samples of its own, so their choice is in it"
 ONE_TRIAL = "one trial does not tell what differs from trial to trial"
@@ -55,8 +62,21 @@ def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> I
     if budget is None:
         return Interval.missing(ONE_TRIAL if len(single) == 1 else "its budget is not known", GUM)
     units = f"{len(single)} trials" if len(single) > 1 else "1 trial"
-    return Interval.around(
+    even = Interval.around(
         at, budget.standard_uncertainty, budget.coverage_factor, GUM + own, units
+    )
+    return in_bounds(even, at) if single[0].bounded else even
+
+
+def in_bounds(even: Interval, at: float) -> Interval:
+    """Return an interval between 0 and 1 with ends as far from the value as logits."""
+    low, high = by_logit(at, even.expanded_uncertainty or 0.0)
+    return Interval(
+        low,
+        high,
+        even.method + LOGIT,
+        even.units,
+        standard_uncertainty=even.standard_uncertainty,
     )
 
 
@@ -67,30 +87,42 @@ def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
         return Interval.missing(ONE_TRIAL, STUDENT)
     if not answers:
         return Interval.missing("nothing was counted", STUDENT)
-    # Where nothing differed, so rare a difference may still have been missed.
-    half = max(student(len(single) - 1) * error, most_events(0) / answers)
-    return Interval(
-        max(at - half, 0.0), min(at + half, 1.0), STUDENT + own, f"{len(single)} trials"
-    )
+    ends = share_ends(at, student(len(single) - 1) * error, answers)
+    return Interval(*ends, STUDENT + own, f"{len(single)} trials")
+
+
+def share_ends(at: float, half: float, answers: float) -> tuple[float, float]:
+    """Return the ends of a share of so many answers by its half-width; where hardly any differed,
+    a difference may still have been missed.
+    """
+    return hull(by_logit(at, half), unchanged(at, answers))
 
 
 def _percentile(single: Sequence[Metric], at: float, budget: Budget | None, own: str) -> Interval:
     percent = single[0].percent
     if percent is None:
         return Interval.missing(A_BOUND)
-    values = pooled(single)
-    low, high = places(len(values), percent / 100)
-    if not low or high > len(values):
-        return Interval.missing(
-            f"{len(values)} values of all trials, the percentile needs {needed(percent)}", RANKS
-        )
-    low_at, high_at = widened(at, values[low - 1], values[high - 1], budget)
-    return Interval(low_at, high_at, RANKS + own, f"{len(values)} values")
+    least = min(metric.n for metric in single)
+    if least < needed(percent):
+        return Interval.missing(f"{least} values a trial, the percentile needs {needed(percent)}")
+    if len(single) == 1:
+        values = pooled(single)
+        low, high = places(len(values), percent / 100)
+        ends = widened(at, values[low - 1], values[high - 1], budget)
+        return Interval(*ends, RANKS, f"{len(values)} values")
+    of_trials = [metric.value for metric in single]
+    half = student(len(single) - 1) * (standard_error(of_trials) or 0.0)
+    # The percentile of few values is biased: that of all together is so by less.
+    half = math.hypot(half, at - mean(of_trials), 0.0 if budget is None else budget.expanded)
+    freedom = len(single) - 1
+    known = "one degree of freedom" if freedom == 1 else f"{freedom} degrees of freedom"
+    method = BY_TRIALS.format(freedom=known) + own
+    return Interval(at - half, at + half, method, f"{len(single)} trials")
 
 
 def needed(percent: float) -> int:
-    """Return of how many values a percentile has an interval: 6 for a median, 36 for the 90th, 368
-    for the 99th.
+    """Return of how many values a trial a percentile has an interval: 6 for a median, 36 for the
+    90th, 368 for the 99th.
     """
     return math.ceil(math.log(0.025) / math.log(max(percent, 100 - percent) / 100))
 

@@ -20,6 +20,9 @@ _UNIFORM = 1 / math.sqrt(12.0)
 _MEAN_SIZE = math.sqrt(2 / math.pi)
 _LIMIT = math.sqrt(3.0)
 
+#: Normal errors are hardly ever beyond so many standard deviations.
+_NORMAL = 4.0
+
 #: In samples: so near to a border an end lies on it (rig/trace/trace.py).
 _ON_BORDER = 1e-5
 
@@ -80,6 +83,7 @@ def of_energy(
     # What was lost lies between the least and the most of what was seen.
     lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
     edges_j, bias_j = _shifts_j(integral, ends_u_s, sample_hz)
+    apart_j = _apart_j(integral, ends_u_s, accuracy.edge_s, sample_hz)
     delay_j = _delay_w(integral, accuracy.edge_s * sample_hz) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
     effects = {
@@ -106,6 +110,7 @@ def of_energy(
         if nominal_rate
         else Effect(OWN, energy_j=edges_j),
         "edge bias": Effect(COMMON, energy_j=bias_j, shape="rectangular"),
+        "end samples": Effect(COMMON, energy_j=apart_j, shape="rectangular"),
         "noise": Effect(OWN, energy_j=noise_j),
         "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
         "quantisation": Effect(OWN, energy_j=step_j),
@@ -197,6 +202,7 @@ def at_one_volt(integral: Integral) -> Integral:
         least_w=integral.least_w / volts,
         most_w=integral.most_w / volts,
         ends=(start, stop),
+        apart_j=(integral.apart_j[0] / volts, integral.apart_j[1] / volts),
     )
 
 
@@ -228,31 +234,67 @@ def _shifts_j(
         return math.hypot(
             *(u_s * math.hypot(*end) for end, u_s in zip(integral.ends, ends_u_s, strict=True))
         ) / math.sqrt(2.0), 0.0
-    # How far inside of each end its sample has its border.
+    # How far inside of each end its sample has its border; of one on a border it is there.
     inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
     costs = [
-        _stepped_j(*each, sample_hz) for each in zip(integral.ends, inwards, ends_u_s, strict=True)
+        _stepped_j(end, inward if is_cut else None, u_s, sample_hz)
+        for end, is_cut, inward, u_s in zip(
+            integral.ends, integral.cut, inwards, ends_u_s, strict=True
+        )
     ]
     return math.hypot(*(scatter_j for scatter_j, _ in costs)), math.fsum(
         bias_j for _, bias_j in costs
     )
 
 
-def _stepped_j(end: EndPower, inward: float, u_s: float, sample_hz: float) -> tuple[float, float]:
+def _stepped_j(
+    end: EndPower, inward: float | None, u_s: float, sample_hz: float
+) -> tuple[float, float]:
     """Return what a shift of an end costs that counts with the power inside: standard deviation and
     mean.
 
     It takes or leaves the power inside while mark and end lie in one sample. Where the mark may lie
     beyond the border inside of the end, what was taken for the power inside is a mixture with that
-    outside (docs/UNCERTAINTY.md).
+    outside (docs/UNCERTAINTY.md). An end on a border (None) cuts no sample: a mark that lies inside
+    of it has left the power outside in the window, one that lies outside takes the power inside.
     """
     samples = u_s * sample_hz
     crossing = 0.0
-    if _ON_BORDER < inward < _LIMIT * samples - _ON_BORDER or samples > 1 / _LIMIT + _ON_BORDER:
+    if inward is None:
+        crossing = 1.0
+    elif _ON_BORDER < inward < _LIMIT * samples - _ON_BORDER or samples > 1 / _LIMIT + _ON_BORDER:
         crossing = min(_MEAN_SIZE * max(samples, 1 / _LIMIT), 1.0)
     square = (1 - crossing / 2) * end.inside_w**2 + crossing / 2 * end.outside_w**2
     bias_w = crossing * _MEAN_SIZE / 2 * (end.outside_w - end.inside_w)
     return u_s * math.sqrt(square - bias_w**2), u_s * bias_w
+
+
+def _apart_j(
+    integral: Integral, ends_u_s: tuple[float, float], edge_s: float, sample_hz: float
+) -> float:
+    """Return by how much the samples at both ends leave open what is inside.
+
+    A sample that is cut counts with the reading of its neighbour inside. What it read itself, less
+    the power outside, is the same where the power steps at the end and is even on either side; of a
+    difference that the end's own uncertainty explains is in "edges". A sample beside an end on a
+    border counts as it was read: its neighbour's reading might stand for the part of it that the
+    mark cuts, if it does.
+    """
+    total_j = 0.0
+    for end, is_cut, apart_j, u_s in zip(
+        integral.ends, integral.cut, integral.apart_j, ends_u_s, strict=True
+    ):
+        if not is_cut:
+            total_j += min(_LIMIT * u_s * sample_hz, 1.0) * apart_j
+            continue
+        step_w = abs(end.outside_w - end.inside_w)
+        size_w = max(abs(end.outside_w), abs(end.inside_w))
+        # Of a fit the errors are normal, and small; those of a sampled line are uniform.
+        limit_s = max(min(_NORMAL * u_s, 0.5 / sample_hz), _LIMIT * u_s)
+        explained_j = (limit_s + edge_s) * step_w + _ROUNDED * size_w / sample_hz
+        if abs(apart_j) > explained_j:
+            total_j += apart_j
+    return total_j / _LIMIT
 
 
 def _delay_w(integral: Integral, samples: float) -> float:
@@ -266,7 +308,7 @@ def _delay_w(integral: Integral, samples: float) -> float:
     start, stop = integral.ends
     across_w = max(abs(stop.outside_w - start.inside_w), abs(start.outside_w - stop.inside_w))
     left = _CROSSING * samples
-    if not integral.stepped or left >= 1:
+    if not (integral.stepped and all(integral.cut)) or left >= 1:
         return across_w
     return math.hypot(stop.inside_w - start.inside_w, math.sqrt(left) * across_w)
 

@@ -53,6 +53,6 @@ def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
     axes.margins(x=0.1)
     caption = (
         "Inferences over the time of all windows; bars: two standard uncertainties. "
-        f"Line: the mean; shaded: ±{LIMIT:.0%} of it."
+        f"Line: the mean; shaded: within {LIMIT:.0%} of it."
     )
     return Picture("throughput", title, figure, caption)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
@@ -25,7 +25,7 @@ from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
 from scenarios.common.calibration import Length
-from scenarios.common.limits import IDLE_MAX_S
+from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 from scenarios.mlperf_tiny.cases import cases, quality
 from scenarios.mlperf_tiny.counted import ITERATIONS, WINDOW_S, by_the_rule, counted, length_s
 from scenarios.mlperf_tiny.windows import INPUTS, windows
@@ -60,7 +60,10 @@ class Tiny:
             doc("Least duration of a window."),
         ] = WINDOW_S
         iterations: Annotated[
-            Count, Ge(ITERATIONS), _RULE, doc("Least number of inferences in a window.")
+            Count,
+            Interval(ge=ITERATIONS, le=REPEAT_MAX),
+            _RULE,
+            doc("Least number of inferences in a window."),
         ] = ITERATIONS
         margin: Annotated[
             Ratio,
@@ -76,7 +79,7 @@ class Tiny:
         ] = 0.5
         limit_s: Annotated[
             float,
-            Gt(0),
+            Interval(gt=0, le=LIMIT_MAX_S),
             Unit("s"),
             doc("What a query may take beyond what the calibration makes expect."),
         ] = 60.0

@@ -9,11 +9,13 @@ to the best known one is `gap_best_known_...`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Sample
+from rig.stats.share_mean import Range
 from rig.stats.summary import mean, ratio, standard_error
 from rig.units import quantity
 from scenarios.common.cost_gap import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
@@ -145,6 +147,22 @@ def gap_of(sample: Sample, kind: str) -> float | None:
     """
     found = _gaps([sample], kind)
     return found[0] if found else None
+
+
+def gap_range(sample: Sample, kind: str) -> Range | None:
+    """Return between what the gaps of a workload lie: that of the best known cost, and that of a
+    vector of zeros, which costs 0; None where no best known cost is there.
+    """
+    costs = sample.costs
+    target = None if costs is None else target_of(costs, kind)
+    if costs is None or target is None or costs.best_known is None:
+        return None
+    if target == 0:
+        return Range(0.0, math.inf)
+    least = CostGap(min(costs.best_known, target), target).gap
+    most = CostGap(0, target).gap
+    assert least is not None and most is not None
+    return Range(least, most)
 
 
 def gap_name(kind: str, cell: str, timeout_s: float) -> str:

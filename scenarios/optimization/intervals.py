@@ -9,14 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from rig.model.effects import Effect
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.stats.interval import Intervals
+from rig.stats.share_mean import Range
 from rig.stats.summary import ratio
 from rig.stats.time_to_target import quantile
 from scenarios.common.cost_gap import KINDS
 from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solution
 from scenarios.optimization import values as search_values
+from scenarios.optimization.mean_interval import ValueKind
 from scenarios.optimization.runs import Runs, runs
 from scenarios.optimization.shares import Tried
-from scenarios.optimization.values import Value, ValueKind, effects_of
+from scenarios.optimization.values import Value, effects_of
+
+#: Times and energies; how long they may be is not known.
+NOT_NEGATIVE = Range(0.0, math.inf)
 
 
 def intervals(
@@ -78,9 +83,12 @@ def _at_time_out(
             if (gap := fixed_timeout.gap_of(sample, kind)) is not None
         ]
         if len(known) == len(group):
-            values = [_value(sample, of_trial, gap) for sample, gap in known]
+            values = [
+                _value(sample, of_trial, gap, limits=fixed_timeout.gap_range(sample, kind))
+                for sample, gap in known
+            ]
             found[fixed_timeout.gap_name(kind, cell, timeout_s)] = search_values.of_mean(
-                values, ValueKind.ANY
+                values, ValueKind.SKEWED
             )
     whole = [
         (sample, sample.windows[0]) for sample in group if sample.windows[0].energy_j is not None
@@ -124,10 +132,10 @@ def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
         ),
     }
     if len(latencies) == len(tried):
-        found[runs.name("latency")] = search_values.of_mean(latencies, ValueKind.TIME)
+        found[runs.name("latency")] = search_values.of_mean(latencies, ValueKind.SKEWED)
         known = [energy for energy in energies if energy is not None]
         if len(known) == len(tried):
-            found[runs.name("energy")] = search_values.of_mean(known, ValueKind.TIME)
+            found[runs.name("energy")] = search_values.of_mean(known, ValueKind.SKEWED)
     return found
 
 
@@ -155,6 +163,7 @@ def _latency(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) ->
         at_s,
         (low_s, at_s),
         effects_of(crossing.window, lambda effect: effect.latency_s),
+        NOT_NEGATIVE,
     )
 
 
@@ -170,6 +179,7 @@ def _energy(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) -> 
         window.energy_j,
         bounds_j,
         effects_of(window, lambda effect: effect.energy_j),
+        NOT_NEGATIVE,
     )
 
 
@@ -179,18 +189,20 @@ def _value(
     value: float,
     bounds: tuple[float, float] | None = None,
     effects: Mapping[str, tuple[Effect, float]] | None = None,
+    limits: Range | None = None,
 ) -> Value:
     assert sample.solve is not None
     low, high = bounds or (value, value)
     return Value(
-        of_trial[id(sample)],
-        sample.case,
-        sample.solve.index,
-        sample.solve.seed,
-        value,
-        low,
-        high,
-        effects or {},
+        trial=of_trial[id(sample)],
+        cell=sample.case,
+        workload=sample.solve.index,
+        seed=sample.solve.seed,
+        value=value,
+        low=low,
+        high=high,
+        effects=effects or {},
+        bounds=limits,
     )
 
 

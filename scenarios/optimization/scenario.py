@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -23,11 +23,11 @@ from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Solve
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
-from rig.settings.declare import Count, Number, Or
+from rig.settings.declare import Count, Or, Seed
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
 from scenarios.common.cost_gap import threshold_cost
-from scenarios.common.limits import IDLE_MAX_S
+from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
 from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
 from scenarios.optimization.found_costs import TO_TARGET
 from scenarios.optimization.runs import gap_name
@@ -92,7 +92,7 @@ class Optimization:
             Interval(ge=1, le=ATTEMPTS_MAX),
             doc("Searches of each kind, by solver seeds of their own."),
         ] = 1
-        seed: Annotated[Number, Ge(0), doc("First seed of the solver, where `reseed` is off.")] = 1
+        seed: Annotated[Seed, doc("First seed of the solver, where `reseed` is off.")] = 1
         reseed: Annotated[
             bool, doc("Draw the solver's seeds from the trial's seed, anew for each workload.")
         ] = True
@@ -104,7 +104,7 @@ class Optimization:
         ] = 0.5
         limit_s: Annotated[
             float,
-            Gt(0),
+            Interval(gt=0, le=LIMIT_MAX_S),
             Unit("s"),
             doc("What a device may take beyond a time-out until it answers."),
         ] = 20.0

@@ -18,6 +18,8 @@ from rig.stats.binomial import Share, effective_size, places
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
 from rig.stats.time_to_target import Attempt, quantile, time_to_solution_s
+from scenarios.optimization.design import Design
+from scenarios.optimization.values import design_of
 
 EXACT = (
     "Clopper and Pearson 1934 on all searches, which is wide enough where workloads differ "
@@ -27,6 +29,10 @@ CLUSTERED = (
     "Clopper and Pearson with the effective number of searches, workloads as clusters "
     "(Korn and Graubard 1998)"
 )
+AT_LIMIT = (
+    "; one search is enough by the upper end of the share: the lower end is target_limit_s, a "
+    "setting, and is left out"
+)
 TTS99 = (
     "the ends of the share of success as times, limit ln(0.01) / ln(1 - share) (Ronnow et "
     "al. 2014): "
@@ -35,7 +41,6 @@ RANKS = "order statistics, searches without success as endless (David and Nagara
 CLUSTERED_RANKS = (
     "order statistics with the effective number of searches (Woodruff 1952; Korn and Graubard 1998)"
 )
-ONE_WORKLOAD = "each cell has one workload: others cannot be told from it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +78,18 @@ def of_success(tried: Sequence[Tried]) -> Intervals:
     searches = distinct(tried)
     count = sum(one.reached for one in searches)
     same = Interval(*Share(count, len(searches)).interval(), EXACT, f"{len(searches)} searches")
+    design = _design(searches)
+    if why := design.why_not_other():
+        return Intervals(same, Interval.missing(why, CLUSTERED))
     size = _effective(searches, lambda one: one.reached, count / len(searches))
-    if size is None:
-        return Intervals(same, Interval.missing(ONE_WORKLOAD, CLUSTERED))
     ends = Share(size * count / len(searches), size).interval()
-    return Intervals(same, Interval(*ends, CLUSTERED, _workloads(searches)))
+    other = Interval(*ends, CLUSTERED, design.other_units)
+    return Intervals(same, _around(other, same))
 
 
 def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
     """Return both intervals of the time with repetitions: the ends of the share, the higher one
-    first.
+    first. An end at the limit itself is a setting and no end.
     """
     found = of_success(tried)
     return Intervals(
@@ -92,9 +99,10 @@ def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
 
 def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
     """Return the time with repetitions by the share of all searches; infinite where none got
-    there.
+    there, not a number where one search is enough: its time is then the limit, a setting.
     """
-    return time_to_solution_s(limit_s, sum(one.reached for one in tried) / len(tried))
+    found_s = time_to_solution_s(limit_s, sum(one.reached for one in tried) / len(tried))
+    return found_s if found_s > limit_s else math.nan
 
 
 def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
@@ -115,21 +123,34 @@ def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
             RANKS,
             f"{len(searches)} searches",
         )
-    return Intervals(same, _clustered_median(searches, median.value_s, budget_s))
+    other = _clustered_median(searches, median.value_s, budget_s)
+    return Intervals(same, _around(other, same) if same.known and other.known else other)
+
+
+def _design(searches: Sequence[Tried]) -> Design:
+    return design_of((one.cell, one.workload, one.seed, 0) for one in searches)
+
+
+def _around(other: Interval, same: Interval) -> Interval:
+    """Return the interval for other workloads, with that for the same ones in it: ranks and
+    effective numbers are rounded.
+    """
+    return replace(other, low=min(other.low, same.low), high=max(other.high, same.high))
 
 
 def _as_times(share: Interval, limit_s: float) -> Interval:
     if not share.known:
         return share
-    ends = time_to_solution_s(limit_s, share.high), time_to_solution_s(limit_s, share.low)
-    return Interval(*ends, TTS99 + share.method, share.units)
+    low_s, high_s = (time_to_solution_s(limit_s, end) for end in (share.high, share.low))
+    method = TTS99 + share.method
+    if low_s > limit_s:
+        return Interval(low_s, high_s, method, share.units)
+    return Interval(-math.inf, high_s, method + AT_LIMIT, share.units)
 
 
-def _effective(
-    searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
-) -> float | None:
-    """Return how many independent searches give a share as precisely; None where a cell has one
-    workload.
+def _effective(searches: Sequence[Tried], so: Callable[[Tried], bool], share: float) -> float:
+    """Return how many independent searches give a share as precisely; each cell has two workloads
+    or more.
 
     Where all or none were so, the correlation within a workload is unknown: the greatest is
     taken.
@@ -137,8 +158,6 @@ def _effective(
     cells: dict[str, dict[int, list[bool]]] = {}
     for one in searches:
         cells.setdefault(one.cell, {}).setdefault(one.workload, []).append(so(one))
-    if any(len(workloads) < 2 for workloads in cells.values()):
-        return None
     count = sum(map(len, cells.values()))
     if not 0 < share < 1:
         return float(count)
@@ -157,26 +176,23 @@ def _effective(
 def _clustered_median(
     searches: Sequence[Tried], value_s: float | None, budget_s: float
 ) -> Interval:
+    design = _design(searches)
+    if why := design.why_not_other():
+        return Interval.missing(why, CLUSTERED_RANKS)
     if value_s is None:
         value_s = math.inf
     below = sum(one.reached and one.time_s <= value_s for one in searches) / len(searches)
     size = _effective(searches, lambda one: one.reached and one.time_s <= value_s, below)
-    if size is None:
-        return Interval.missing(ONE_WORKLOAD, CLUSTERED_RANKS)
     count = math.floor(size)
     low, high = places(count, 0.5)
-    if not low or high > count:
-        few = (
-            f"{len(searches)} searches of {_workloads(searches)} tell as much as {count} "
-            "independent ones"
-        )
-        return Interval.missing(f"{few}, a median needs 6", CLUSTERED_RANKS)
     each = len(searches) / count
     least = sorted(one.time_s for one in searches)
     most = sorted(one.time_s if one.reached else math.inf for one in searches)
-    low_s = least[math.floor((low - 0.5) * each + 0.5) - 1]
-    high_s = most[math.ceil((high - 0.5) * each + 0.5) - 1]
-    return _widened(value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, _workloads(searches))
+    # Workloads that tell as much as fewer than six searches give no bound. That follows from the
+    # values, so the interval is stated: withheld, what is left would hold the truth less often.
+    low_s = least[math.floor((low - 0.5) * each + 0.5) - 1] if low else 0.0
+    high_s = most[math.ceil((high - 0.5) * each + 0.5) - 1] if high <= count else math.inf
+    return _widened(value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, design.other_units)
 
 
 def _widened(
@@ -185,13 +201,8 @@ def _widened(
     if value_s is None or not math.isfinite(value_s):
         return Interval(low_s, high_s, method, units)
     return Interval(
-        value_s - math.hypot(value_s - low_s, budget_s),
+        max(value_s - math.hypot(value_s - low_s, budget_s), 0.0),
         value_s + math.hypot(high_s - value_s, budget_s),
         method,
         units,
     )
-
-
-def _workloads(searches: Sequence[Tried]) -> str:
-    count = len({one.workload for one in searches})
-    return f"{count} workload{'s' if count != 1 else ''}"

@@ -2,43 +2,38 @@
 """Values of one metric, one for each search of all trials, and both intervals of its mean over
 searches. Pure.
 
-A search is one workload and one solver seed. Other searches of the same workloads are rounds: the
-first of each workload, the second, and so on; each round has a mean, and rounds are independent
-whatever the workloads are. Other workloads of the same cells are told in the same way from the
-means of the workloads: the first one of each cell, the second, and so on.
+A search is one workload and one solver seed. The scatter of searches of one workload is pooled over
+workloads, for other searches of the same ones; that of the means of workloads over cells, for other
+workloads. The second has the first in it, and its interval contains the other one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
 from rig.model.effects import COMMON, OWN, Effect
 from rig.model.trial import Window
-from rig.stats import few_values
+from rig.stats.containing import Variance
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.interval import Interval, Intervals
-from rig.stats.summary import mean
+from rig.stats.share_mean import Range
+from rig.stats.summary import NORMAL_95, mean
+from scenarios.optimization import mean_interval
+from scenarios.optimization.design import SEARCHES_LEAST, WORKLOADS_LEAST, Design
+from scenarios.optimization.mean_interval import Ends, Searched, ValueKind
 
 BUDGET = ", with the budget of instrument and time base"
+#: Ends are rounded to so many digits, so that they are the same on every machine.
+_DIGITS = 9
 
 
-class ValueKind(Enum):
-    """Kinds of values: any number, a time or an energy (skewed, not negative), or within 0 and
-    1.
-    """
-
-    ANY = "any"
-    TIME = "time"
-    SHARE = "share"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """The value of one search of one trial: at least `low` and at most `high`, and what makes that
-    uncertain, by component.
+    uncertain, by component; `bounds` are those of any search of its workload, None: not known.
     """
 
     trial: int
@@ -49,6 +44,7 @@ class Value:
     low: float
     high: float
     effects: Mapping[str, tuple[Effect, float]] = field(default_factory=dict)
+    bounds: Range | None = None
 
     @property
     def bounded(self) -> bool:
@@ -65,80 +61,55 @@ def effects_of(
 
 def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
     """Return both intervals of the mean of all values."""
-    budget = systematic(values)
+    design = design_of((one.cell, one.workload, one.seed, one.trial) for one in values)
+    # Student's t is honest with one degree of freedom, and of use where values hardly differ.
+    plain = kind is ValueKind.ANY
+    uneven = design.why_uneven
+    found = [] if uneven else [_searched(values, read) for read in _readings(values)]
+    why_not_same = uneven or design.why_not_same(1 if plain else SEARCHES_LEAST)
+    why_not_other = uneven or design.why_not_other(1 if plain else WORKLOADS_LEAST)
     return Intervals(
-        _stated(values, by_workload, kind, budget, _same_units(values), _why_not_same(values)),
-        _stated(
-            values,
-            by_cell,
-            kind,
-            budget,
-            _workloads(values),
-            "each cell has one workload: others cannot be told from it",
-        ),
+        Interval.missing(why_not_same)
+        if why_not_same
+        else _stated(values, found, kind, False, design.same_units),
+        Interval.missing(why_not_other)
+        if why_not_other
+        else _stated(values, found, kind, True, design.other_units),
+    )
+
+
+def design_of(searches: Iterable[tuple[str, int, int, int]]) -> Design:
+    """Return how many there are of what, from cell, workload, seed and trial of each search."""
+    all_of = list(searches)
+    cells = {workload: cell for cell, workload, _, _ in all_of}
+    seeds = Counter(workload for workload, _ in {(each[1], each[2]) for each in all_of})
+    return Design(
+        workloads=dict(Counter(cells.values())),
+        seeds=tuple(seeds.values()),
+        searches=len(all_of),
+        trials=len({trial for _, _, _, trial in all_of}),
     )
 
 
 Reading = Callable[[Value], float]
-Strata = Mapping[Hashable, Sequence[float]]
 
 
-def by_workload(values: Sequence[Value], read: Reading) -> Strata:
-    """Return for each workload the values of its searches, each seed once: trials that repeat it
-    are averaged.
+def _searched(values: Sequence[Value], read: Reading) -> Searched:
+    """Return values by workload, each seed once, as trials that repeat it are averaged; and the
+    means of workloads by cell.
     """
-    found: dict[Hashable, dict[int, list[float]]] = {}
-    for value in values:
-        found.setdefault(value.workload, {}).setdefault(value.seed, []).append(read(value))
-    return {workload: [mean(each) for each in seeds.values()] for workload, seeds in found.items()}
-
-
-def by_cell(values: Sequence[Value], read: Reading) -> Strata:
-    """Return for each cell the means of its workloads."""
-    cells = {value.workload: value.cell for value in values}
-    found: dict[Hashable, list[float]] = {}
-    for workload, own in sorted(by_workload(values, read).items(), key=lambda pair: str(pair[0])):
-        assert isinstance(workload, int)
-        found.setdefault(cells[workload], []).append(mean(own))
-    return found
-
-
-def _stated(
-    values: Sequence[Value],
-    strata: Callable[[Sequence[Value], Reading], Strata],
-    kind: ValueKind,
-    budget: float,
-    units: str,
-    alone: str,
-) -> Interval:
-    counts = {len(own) for own in strata(values, lambda one: one.value).values()}
-    if len(counts) > 1:
-        return Interval.missing("not all were searched equally often")
-    if counts == {1}:
-        return Interval.missing(alone)
-    at = mean([one.value for one in values])
-    method = few_values.FOURTH_ROOT if kind is ValueKind.TIME else few_values.STUDENT
-    method += BUDGET if budget else ""
-    ends = [_ends(_rounds(strata(values, read)), kind) for read in _readings(values)]
-    if not all(ends) and kind is ValueKind.ANY:
-        return Interval.missing(
-            f"the means of all {counts.pop()} are equal: their scatter tells nothing", method
-        )
-    if not all(ends):
-        return _of_equal(at, sum(map(len, strata(values, lambda one: one.value).values())), units)
-    lows, highs = zip(*(end for end in ends if end is not None), strict=True)
-    low = at - math.hypot(at - min(*lows, at), budget)
-    high = at + math.hypot(max(*highs, at) - at, budget)
-    if kind is ValueKind.SHARE:
-        low = max(low, 0.0)
-        high = min(high, 1.0)
-    early = sum(one.bounded for one in values)
-    method += (
-        f"; {early} of {len(values)} values are known by their bounds, the ends hold for both"
-        if early
-        else ""
-    )
-    return Interval(max(low, 0.0) if kind is ValueKind.TIME else low, high, method, units)
+    of: dict[int, dict[int, list[float]]] = {}
+    cell_of: dict[int, str] = {}
+    bounds: dict[int, Range | None] = {}
+    for value in sorted(values, key=lambda one: one.workload):
+        of.setdefault(value.workload, {}).setdefault(value.seed, []).append(read(value))
+        cell_of[value.workload] = value.cell
+        bounds[value.workload] = value.bounds
+    workloads = [[mean(each) for each in seeds.values()] for seeds in of.values()]
+    cells: dict[str, list[float]] = {}
+    for workload, own in zip(of, workloads, strict=True):
+        cells.setdefault(cell_of[workload], []).append(mean(own))
+    return mean_interval.searched(workloads, list(cells.values()), list(bounds.values()))
 
 
 def _readings(values: Sequence[Value]) -> list[Reading]:
@@ -150,29 +121,54 @@ def _readings(values: Sequence[Value]) -> list[Reading]:
     return [lambda one: one.low, lambda one: one.high]
 
 
-def _rounds(strata: Strata) -> list[float]:
-    return [mean(column) for column in zip(*strata.values(), strict=True)]
-
-
-def _ends(rounds: Sequence[float], kind: ValueKind) -> tuple[float, float] | None:
-    """Return the ends of the mean's interval; None where equal values determine no interval, as
-    costs and shares may be by accident.
-    """
-    if kind is not ValueKind.TIME and max(rounds) == min(rounds):
-        return None
-    return few_values.of_times(rounds) if kind is ValueKind.TIME else few_values.of_any(rounds)
-
-
-def _of_equal(at: float, count: int, units: str) -> Interval:
-    """Return the interval of a mean of values within 0 and 1 that were all equal: so rare another
-    one may be, but as far off.
-    """
-    others = 1 - 0.025 ** (1 / count)
-    method = (
-        "all were equal: others may be as rare as so many equal ones allow (Clopper and "
-        "Pearson 1934), anywhere from 0 to 1"
+def _stated(
+    values: Sequence[Value],
+    found: Sequence[Searched],
+    kind: ValueKind,
+    others: bool,
+    units: str,
+) -> Interval:
+    """Return the interval with the ends of all readings in it, and the budget to both sides."""
+    ends_of = mean_interval.other_ends if others else mean_interval.same_ends
+    known = [ends for one in found if (ends := ends_of(one, kind)) is not None]
+    if not known:
+        return Interval.missing(
+            f"not known: all {len(values)} values are equal", mean_interval.STUDENT
+        )
+    at = mean([one.value for one in values])
+    limits = mean_interval.limits_of(found[-1], kind, others)
+    budget = systematic(values)
+    low = at - math.hypot(at - min(at, *(each.low for each in known)), budget)
+    high = at + math.hypot(max(at, *(each.high for each in known)) - at, budget)
+    method = known[-1].method + (BUDGET if budget else "")
+    early = sum(one.bounded for one in values)
+    if early:
+        method += (
+            f"; {early} of {len(values)} values are known by their bounds, the ends hold for both"
+        )
+    ends = Ends(max(low, limits.least), min(high, max(limits.most, at)), method)
+    if kind is ValueKind.SKEWED:
+        ends = mean_interval.without_far_end(ends, at, limits)
+    spread = mean_interval.spread(found, kind, others)
+    return Interval(
+        _rounded(ends.low),
+        _rounded(ends.high),
+        ends.method,
+        units,
+        standard_uncertainty=_with_budget(spread, budget),
+        degrees_of_freedom=None if spread is None else spread.freedom,
     )
-    return Interval(at * (1 - others), at + others * (1 - at), method, units)
+
+
+def _with_budget(spread: Variance | None, budget: float) -> float | None:
+    """Return the standard uncertainty of a mean with that of instrument and time base."""
+    if spread is None:
+        return None
+    return _rounded(math.hypot(math.sqrt(spread.value), budget / NORMAL_95))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS - 1}e}")
 
 
 def systematic(values: Sequence[Value]) -> float:
@@ -199,26 +195,3 @@ def systematic(values: Sequence[Value]) -> float:
         known.append((math.sqrt(own), "normal"))
     combined = math.hypot(*(size for size, _ in known))
     return coverage_factor(known) * combined if combined else 0.0
-
-
-def _why_not_same(values: Sequence[Value]) -> str:
-    trials = len({one.trial for one in values})
-    seeds = len({(one.workload, one.seed) for one in values})
-    if trials > 1 and seeds < len(values):
-        return (
-            "every trial repeats the same search of each workload (reseed = false): other "
-            "solver seeds are not known"
-        )
-    return (
-        "each workload was searched once: more trials or attempts tell what other solver seeds give"
-    )
-
-
-def _same_units(values: Sequence[Value]) -> str:
-    each = max(map(len, by_workload(values, lambda one: one.value).values()), default=0)
-    return f"{each} solver seeds of each of {_workloads(values)}"
-
-
-def _workloads(values: Sequence[Value]) -> str:
-    count = len({one.workload for one in values})
-    return f"{count} workload{'s' if count != 1 else ''}"

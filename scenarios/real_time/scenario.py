@@ -23,7 +23,7 @@ from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
-from scenarios.common.limits import IDLE_MAX_S
+from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
 from scenarios.real_time import decisions, scenes
 from scenarios.real_time.power import energies
 
@@ -87,7 +87,7 @@ class RealTime:
         ] = 0.5
         limit_s: Annotated[
             float,
-            Gt(0),
+            Interval(gt=0, le=LIMIT_MAX_S),
             Unit("s"),
             doc("What the device may take beyond the stream until it answers."),
         ] = 20.0
@@ -227,7 +227,7 @@ class RealTime:
                 f"{stream.windows} windows, the device holds {self._slots}",
                 path="scenario.real_time.preloaded",
                 try_next="false; or a stream of "
-                f"{((self._slots - 1) * hop + task.window) / rate_hz:g} s or less",
+                f"{((self._slots - 1) * hop + task.window) / rate_hz:.9g} s or less",
             )
         return stream
 
@@ -254,11 +254,11 @@ class RealTime:
             raise ConfigError(
                 f"scenes of {settings.scene_s[0]:g} s are {short}: a hop is {hop_s:g} s",
                 path="scenario.real_time.scene_s",
-                try_next=f"{settings.stable * hop_s:g} s or more (stable = {settings.stable} "
+                try_next=f"{settings.stable * hop_s:.9g} s or more (stable = {settings.stable} "
                 "hops), or a shorter hop_s",
             )
         if settings.duration_s < window_s + hop_s:
-            allowed = f"{window_s + hop_s:g} s or more: a window of {window_s:g} s, and a hop"
+            allowed = f"{window_s + hop_s:.9g} s or more: a window of {window_s:g} s, and a hop"
             raise ConfigError(
                 f"{settings.duration_s:g} s", path="scenario.real_time.duration_s", try_next=allowed
             )

@@ -10,18 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from annotated_types import Ge, Unit, doc
+from annotated_types import Interval, Unit, doc
 
-from rig.errors import DataError, RemoteProtocolError
+from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-from rig.settings.declare import Count, Number
+from rig.settings.declare import Count, Seed
+from rig.units import bytes_text
 
 #: The null workload of the firmware answers the beginning of its input.
 OUTPUT_B = 64
 #: All payloads of a session together that a check draws again.
 _REPLICA_MAX_B = 1 << 32
+#: What a payload's line of the catalogue takes beside it.
+_ENTRY_B = 1 << 10
 
 
 class NullTask:
@@ -33,19 +37,29 @@ class NullTask:
     class Settings:
         """Settings: number and length of payloads, and the seed they are drawn from."""
 
-        samples: Annotated[Count, Ge(1), doc("Payloads.")] = 20
-        payload_b: Annotated[int, Ge(1), Unit("B"), doc("Length of each payload.")] = 1024
-        seed: Annotated[Number, doc("Seed that the payloads are drawn from.")] = 1
+        samples: Annotated[Count, Interval(ge=1, le=100_000), doc("Payloads.")] = 20
+        payload_b: Annotated[
+            int, Interval(ge=1, le=1 << 26), Unit("B"), doc("Length of each payload.")
+        ] = 1024
+        seed: Annotated[Seed, doc("Seed that the payloads are drawn from.")] = 1
 
     name = "null"
-    phases = ("preprocess", "infer")
+    phases: tuple[str, ...] = ("preprocess", "infer")
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Return the task as it is set."""
+        """Return the task as it is set; ConfigError where no check could draw all payloads."""
+        total_b = settings.samples * settings.payload_b
+        if total_b > _REPLICA_MAX_B:
+            raise ConfigError(
+                f"{settings.samples} payloads of {settings.payload_b} B",
+                path="task.null.samples",
+                evidence=f"rig check draws {bytes_text(_REPLICA_MAX_B)} again at most",
+                try_next=f"{_REPLICA_MAX_B // settings.payload_b} or fewer, or a shorter payload_b",
+            )
         return cls(settings)
 
     @classmethod
@@ -76,6 +90,15 @@ class NullTask:
                     "drawn from the seed"
                 )
         return task
+
+    @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return the task itself: its payloads are drawn from a seed."""
+        task = cls(settings)
+        facts = task.provenance()
+        if settings.samples * (settings.payload_b + _ENTRY_B) > _REPLICA_MAX_B:
+            return Regeneration(facts, unknown="more payloads than are drawn for a check")
+        return Regeneration(facts, task.catalogue(), task, lasting=("payload_b", "seed"))
 
     def __len__(self) -> int:
         return self._settings.samples

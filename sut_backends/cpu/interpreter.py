@@ -31,8 +31,7 @@ def open_network(job: Job) -> Interpreter:
     settings = job.settings_as(InterpreterSettings)
     read = graph.read(Path(job.nir))
     require_sound(read, settings.dt_s)
-    rule = settings.rule
-    how = conventions.PRESETS[rule] if rule else conventions.stated(read.nodes)
+    how = conventions.of_rule(settings.rule, graph.taken_apart(read)[0])
     return Interpreter(graph.network(read), settings.dt_s, how)
 
 
@@ -46,7 +45,7 @@ class Interpreter:
         self._dt_s = dt_s
         self._how = how
         self._membranes = graph.membrane_of(network, network.outputs[0])
-        self.about: dict[str, Any] = {}
+        self.about: dict[str, Any] = {"rule": conventions.by_name(how)}
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Run one sample: (steps, *shape) -> values (steps, outputs), and the last membranes of the

@@ -48,7 +48,7 @@ class FloatNeurons:
         self._spiking = node.type in SPIKING
         self._cuba = node.type.startswith("Cuba")
         self._leaky = node.type not in ("I", "IF")
-        self._unit = how.gains == "unit"
+        self._unit = how.gains != "file"
         parameters = node.parameters
 
         def number(name: str, default: float) -> Any:
@@ -73,6 +73,11 @@ class FloatNeurons:
             several = how.reset == "subtract" and how.spikes_max > 1
             stated = node.metadata.spikes_max or how.spikes_max
             self._spikes_max = float(stated) if several else 1.0
+            kept = self._kept if self._leaky else board.tensor(1.0)
+            self._taken = {
+                "none": self._threshold * 0.0,
+                "subtract-next": self._threshold / kept,
+            }.get(how.reset, self._threshold)
 
     def begin(self, batch: int) -> None:
         """Come to rest."""
@@ -108,7 +113,9 @@ class FloatNeurons:
 
     def _synapse(self, values: Any) -> Any:
         last = self._synaptic
-        if self._unit:
+        if self._how.gains == "whole":
+            self._synaptic = last * (1.0 - self._share_synaptic) + values
+        elif self._unit:
             self._synaptic = (last + values) * (1.0 - self._share_synaptic)
         else:
             self._synaptic = last + self._share_synaptic * (self._weight_in * values - last)
@@ -123,7 +130,7 @@ class FloatNeurons:
         if self._how.reset == "value":
             self.membrane = self._board.torch.where(fires, self._reset, self.membrane)
         else:
-            self.membrane = self.membrane - spikes * self._threshold
+            self.membrane = self.membrane - spikes * self._taken
         return spikes
 
     def _fired_often(self) -> Any:

@@ -148,6 +148,14 @@ class PosixSut(WatchedSut):
         return not settings.host_clock
 
     @staticmethod
+    def restated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
+        """Return what the simulation is, so set, and the rate of the timer that it was told."""
+        clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
+        # The stamps of the text layer are microseconds, whatever the timer counts.
+        rate_hz = info.tick_hz if info.details.get("layer") == "text" else settings.tick_hz
+        return dataclasses.replace(_stated(settings, info), tick_hz=rate_hz, clock=clock)
+
+    @staticmethod
     def pace(settings: PosixSut.Settings) -> Pace:
         """Return what is known of its link, which has no line rate to wait for."""
         return dataclasses.replace(pace(settings, _BYTE_S), overhead_s=_STEP_S)
@@ -214,20 +222,25 @@ class PosixSut(WatchedSut):
         """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
-        processor = {
-            "block_ns": settings.block_ns,
-            "ppm": settings.ppm,
-            "offset_ticks": settings.offset_ticks,
-        }
-        details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
         # This host is no simulation of itself; whatever measures a simulated power says so of
         # itself.
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
-        info = dataclasses.replace(
-            info, kind="posix", firmware=firmware, details=info.details | details
+        return _stated(
+            settings, dataclasses.replace(info, kind="posix", firmware=firmware, clock=clock)
         )
-        return dataclasses.replace(info, simulated=not settings.host_clock, clock=clock)
+
+
+def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
+    """Return an info with what the settings determine of it."""
+    details = {
+        "block_ns": settings.block_ns,
+        "ppm": settings.ppm,
+        "offset_ticks": settings.offset_ticks,
+        "power_w": dataclasses.asdict(settings.power_w),
+    }
+    simulated = not settings.host_clock
+    return dataclasses.replace(info, simulated=simulated, details=info.details | details)
 
 
 def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from rig.errors import DeviceNotFound
+from rig.host.ready import can_read
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
@@ -34,8 +34,7 @@ class DutProcess(ChildProcess):
         """Return what it said on its line before anybody opened that."""
         fd = os.open(self.port, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         try:
-            ready, _, _ = select.select([fd], [], [], _START_S / 5)
-            return os.read(fd, 1000) if ready else b""
+            return os.read(fd, 1000) if can_read(fd, _START_S / 5) else b""
         finally:
             os.close(fd)
 
@@ -46,7 +45,7 @@ class DutProcess(ChildProcess):
         output = b""
         while b"\n" not in output and (left_s := end_s - time.monotonic()) > 0:
             look()
-            if select.select([fd], [], [], min(left_s, LOOK_S))[0]:
+            if can_read(fd, min(left_s, LOOK_S)):
                 block = os.read(fd, 1000)
                 output += block
                 if not block:

@@ -85,6 +85,16 @@ class QemuSut(WatchedSut):
         return True
 
     @staticmethod
+    def restated(settings: QemuSut.Settings, info: SutInfo) -> SutInfo:
+        """Return what the emulation is, so set."""
+        details = {
+            "machine": settings.machine,
+            "icount_shift": settings.icount_shift,
+            "power_w": dataclasses.asdict(settings.power_w),
+        }
+        return dataclasses.replace(info, simulated=True, details=info.details | details)
+
+    @staticmethod
     def pace(settings: QemuSut.Settings) -> Pace:
         """Return what is known of its link, which has no line rate to wait for."""
         return pace(settings, _BYTE_S)
@@ -139,16 +149,10 @@ class QemuSut(WatchedSut):
         """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
-        processor = {
-            "machine": settings.machine,
-            "icount_shift": settings.icount_shift,
-            "emulator": self._running.version,
-        }
-        details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
-        return dataclasses.replace(
-            info, kind="qemu", simulated=True, firmware=firmware, details=info.details | details
-        )
+        details = info.details | {"emulator": self._running.version}
+        running = dataclasses.replace(info, kind="qemu", firmware=firmware, details=details)
+        return self.restated(settings, running)
 
 
 def _start(

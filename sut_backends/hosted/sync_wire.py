@@ -6,7 +6,6 @@ the simulated world.
 from __future__ import annotations
 
 import os
-import select
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Annotated
 from annotated_types import Unit, doc
 
 from rig.errors import RemoteProtocolError
+from rig.host.ready import ready
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
 
@@ -144,12 +144,12 @@ class EdgeWire:
 
     def _read(self) -> None:
         while not self._ended:
-            ready, _, _ = select.select([self._fd, self._woken], [], [])
-            if self.gather_s and self._woken not in ready:
+            there, _ = ready([self._fd, self._woken])
+            if self.gather_s and self._woken not in there:
                 time.sleep(self.gather_s)
             with self._lock:
                 self._drain()
-            if self._woken in ready:
+            if self._woken in there:
                 return
 
     def _world_ns(self, wall_ns: int) -> int:

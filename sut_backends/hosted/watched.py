@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError
+from rig.interfaces.recount import Recount, WireBlock
 from rig.model.completion import Completion
 from rig.model.steps import Step
 from sut_backends.hosted.sync_wire import EdgeWire
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.shim.console import ShimDecoder
+from sut_backends.shim.recount import recounted
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.self_test import SelfTested
 
@@ -35,6 +37,11 @@ class WatchedSut:
     def decoder() -> ShimDecoder:
         """Return what puts the shim protocol into words."""
         return ShimDecoder()
+
+    @staticmethod
+    def recount(blocks: Sequence[WireBlock]) -> Recount:
+        """Decode a log of the line."""
+        return recounted(blocks)
 
     @property
     def late_events(self) -> int:

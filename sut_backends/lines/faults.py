@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
-from rig.settings.declare import Number, Ratio
+from rig.settings.declare import Ratio, Seed
 from sut_backends.lines.line import Line
 
 #: The host's direction -> the DUT's pin.
@@ -25,7 +25,7 @@ class LineFaults:
     drop: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte is lost.")] = 0.0
     duplicate: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte comes twice.")] = 0.0
     flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = 0.0
-    seed: Annotated[Number, doc("Seed of what happens.")] = 0
+    seed: Annotated[Seed, doc("Seed of what happens.")] = 0
     wire: Annotated[
         Literal["", "tx", "rx", "swapped", "ground"],
         doc("A wire that is open, by the DUT's pin: all of it is lost, or without ground noise."),

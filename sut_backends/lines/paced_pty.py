@@ -12,45 +12,30 @@ from __future__ import annotations
 import argparse
 import os
 import select
-import subprocess
 import sys
 import time
 import tty
 from typing import Self
 
-from rig.errors import DeviceNotFound
+from rig.host.python_child import PythonChild
 from sut_backends.lines.pace import LinePace
 
 _QUANTUM_S = (
     0.0002  # a byte may be late by so much where others follow it; the last of a block is on time
 )
 _READ_B = 4096
+#: So long the process may take to end once its pipe is closed; then it is killed.
+_LEAVE_S = 5.0
 
 
 class PacedLine:
     """Start the process in front of `port`; `path` is where a client finds the paced line."""
 
     def __init__(self, port: str, baud: int, delay_s: float) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            __spec__.name,
-            port,
-            "--baud",
-            str(baud),
-            "--delay-s",
-            repr(delay_s),
-        ]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        word, _, self.path = self._process.stdout.readline().strip().partition(" ")
-        if word != "pty":
-            self.close()
-            raise DeviceNotFound(
-                f"no paced line in front of {port}", try_next="start it by hand: it says why"
-            )
+        arguments = [port, "--baud", str(baud), "--delay-s", repr(delay_s)]
+        what = f"the paced line in front of {port}"
+        self._child = PythonChild(__spec__.name, arguments, what, ready="pty")
+        self.path = self._child.words
 
     def __enter__(self) -> Self:
         return self
@@ -60,10 +45,7 @@ class PacedLine:
 
     def close(self) -> None:
         """End the process; closing twice is allowed."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        self._child.close(_LEAVE_S)
 
 
 class _End:
@@ -103,7 +85,10 @@ def carry(ends: tuple[_End, _End], parent_fd: int) -> None:
         )
         others = {ends[0].fd: ends[1], ends[1].fd: ends[0]}
         readable = [fd for fd, other in others.items() if other.pace.room_b]
-        ready, _, _ = select.select([*readable, parent_fd], full, [], min(max(wait_s, 0.0), 1.0))
+        # select() waits for parts of a millisecond, which poll() rounds up; this process has too
+        # few descriptors for its limit.
+        wait_s = min(max(wait_s, 0.0), 1.0)
+        ready, _, _ = select.select([*readable, parent_fd], full, [], wait_s)  # noqa: TID251
         now_s = time.monotonic()
         for fd in ready:
             try:

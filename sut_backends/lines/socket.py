@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import select
 import socket
 import struct
 import termios
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from rig.errors import DeadlineError, DeviceLost
+from rig.host.ready import can_read
 
 _BLOCK_B = 65_536
 _WRITE_TIMEOUT_S = 10.0
@@ -42,11 +42,11 @@ class SocketLine:
         came.
         """
         try:
-            ready, _, _ = select.select([self._socket], [], [], max(timeout_s, 0.0))
-            block = self._socket.recv(_BLOCK_B) if ready else b""
+            there = can_read(self._socket, timeout_s)
+            block = self._socket.recv(_BLOCK_B) if there else b""
         except (OSError, ValueError) as error:
             raise self._lost(str(error)) from error
-        if ready and not block:
+        if there and not block:
             raise self._lost("the other end is closed")
         if block:
             self._wire("rx", block)

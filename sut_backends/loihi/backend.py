@@ -17,9 +17,10 @@ from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.settings.declare import Count
 from sut_backends.hosted.sync_wire import Power
-from sut_backends.loihi import hardware, stock_plan
+from sut_backends.loihi import stock_plan
+from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.probes import SenseSettings
-from sut_backends.loihi.runner import LavaSettings
+from sut_backends.loihi.runner import FILE_IN_FIXED_POINT, LavaSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.inside import plain_network
 from sut_backends.workers.network_report import Report, reported, write_checked
@@ -32,6 +33,7 @@ from sut_backends.workers.sut import WorkerSut
 SENSORS = Report("sut_backends.loihi.probes", "sense_network", "was not sensed")
 #: A program that takes this argument is Lava's solver, and runs where it says.
 _BACKEND = "lava_backend"
+_ARITHMETIC = {"floating": "", "fixed": " in Loihi 2's fixed point"}
 
 
 class LoihiSut(WorkerSut):
@@ -45,6 +47,10 @@ class LoihiSut(WorkerSut):
             Literal["file", "stock"],
             doc('"file": process models of our own, by the file; "stock": Lava\'s LIF.'),
         ] = "file"
+        precision: Annotated[
+            Literal["floating", "fixed"],
+            doc('"fixed": the arithmetic of Loihi 2, for rule = "stock"; on the chip always.'),
+        ] = "floating"
         hardware: Annotated[
             bool, doc("On Loihi 2, which needs lava-loihi, instead of Lava's simulator.")
         ] = False
@@ -82,16 +88,18 @@ class LoihiSut(WorkerSut):
         return Pace(wired=False)
 
     @staticmethod
-    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+    def mapping(
+        settings: Settings, model: Path, dt_s: float | None, rule: str = ""
+    ) -> dict[str, Any]:
         """Return a network as stock cells in Loihi 2's fixed point: processes, registers, what 8
         bits do to its weights. Computed here; no SDK takes part, and cores are not placed.
         """
         with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
             plain = Path(folder) / "network.npz"
-            write_checked(model, dt_s, plain)
+            write_checked(model, dt_s, plain, rule)
             try:
                 found = stock_plan.plan(plain_network.read(str(plain)), vectors=False)
-                fixed = hardware.fixed_point(found)
+                fixed = fixed_point(found)
             except ValueError as error:
                 raise DataError(f"{model.name} cannot be stock cells: {error}") from error
         return {
@@ -106,7 +114,9 @@ class LoihiSut(WorkerSut):
         }
 
     @staticmethod
-    def sense(settings: Settings, model: Path, dt_s: float | None, inputs: Any) -> dict[str, Any]:
+    def sense(
+        settings: Settings, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
+    ) -> dict[str, Any]:
         """Return time, power and activity by the board's own sensors, a run each, of the first
         sample over and over.
         """
@@ -121,7 +131,7 @@ class LoihiSut(WorkerSut):
             start_s=settings.start_s,
         )
         job = SenseSettings(settings.host, settings.sense_steps)
-        return reported(SENSORS, place, model, dt_s, asdict(job), inputs)
+        return reported(SENSORS, place, model, dt_s, asdict(job), inputs, rule)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -135,13 +145,21 @@ class LoihiSut(WorkerSut):
         )
         if context.network is None:
             return _search(settings, place, context)
+        if settings.precision == "fixed" and settings.rule != "stock":
+            raise ConfigError(
+                "the file's rule has no fixed point",
+                path="sut.loihi.precision",
+                evidence=FILE_IN_FIXED_POINT,
+                try_next='rule = "stock" beside precision = "fixed"',
+            )
         where = "Loihi 2" if settings.hardware else "Lava's simulator"
+        chosen = LavaSettings(settings.rule, settings.hardware, settings.host, settings.precision)
         runner = Runner(
             kind="loihi",
             module="sut_backends.loihi.runner",
-            name=f"{where}, {settings.rule} rule",
+            name=f"{where}, {settings.rule} rule{_ARITHMETIC[settings.precision]}",
             origins=cls.origins(settings),
-            settings=asdict(LavaSettings(settings.rule, settings.hardware, settings.host)),
+            settings=asdict(chosen),
         )
         return open_network_sut(
             runner,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network of stock LIF and Dense on Loihi 2: its numbers in fixed point, its ends at adapters.
+"""A network of stock LIF and Dense on Loihi 2, its ends at adapters.
 
 Written from Lava 0.10, its fixed-point model of LIF, and programs that others published; what runs
 on the chip itself (lava-loihi) is given out to members of Intel's research community alone. No chip
@@ -8,20 +8,15 @@ was used: it is tested against the stand-in in `sim`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from sut_backends.loihi.fixed_point import FixedPoint
 from sut_backends.loihi.running import Built
-from sut_backends.loihi.stock_plan import Cells, StockPlan
+from sut_backends.loihi.stock_plan import StockPlan
 
-#: Weights of both signs are even numbers within these limits.
-WEIGHT_MIN = -256
-WEIGHT_MAX = 254
-THRESHOLD_MAX = (1 << 17) - 1
-DECAY_ONE = 1 << 12
 MESSAGE_BITS = 8
 MEMBRANE_MIN = -(1 << 23) + 1
 
@@ -38,74 +33,6 @@ def require(host: str = "") -> None:
         )
     if host:
         loihi.use_ethernet_host(host)
-
-
-@dataclass(frozen=True)
-class Registers:
-    """Cells as a chip has them: whole numbers, one decay and threshold for all of a process."""
-
-    du: int
-    dv: int
-    threshold: int
-
-
-@dataclass(frozen=True)
-class FixedPoint:
-    """A plan in whole numbers, and what that changes."""
-
-    registers: list[Registers]
-    weights: list[Any]
-    report: list[dict[str, Any]]
-
-
-def fixed_point(plan: StockPlan) -> FixedPoint:
-    """Return the registers and weights of a plan.
-
-    Each process has a scale of its own, which its weights and its threshold share: as large as both
-    allow. A scale that is a power of two keeps whole weights whole.
-    """
-    registers = []
-    report = []
-    weights: list[Any] = [None] * len(plan.synapses)
-    for index, cells in enumerate(plan.cells):
-        into = [number for number, one in enumerate(plan.synapses) if one.target == index]
-        scale = _scale(cells, [plan.synapses[number].weights for number in into])
-        worst = 0.0
-        for number in into:
-            exact = plan.synapses[number].weights * scale
-            weights[number] = (2 * np.rint(exact / 2)).astype(np.int32)
-            worst = max(worst, float(np.abs(weights[number] - exact).max(initial=0.0)) / scale)
-        du = int(np.clip(round(DECAY_ONE * float(cells.du[0])) - 1, 0, DECAY_ONE - 1))
-        dv = int(np.clip(round(DECAY_ONE * float(cells.dv[0])), 0, DECAY_ONE - 1))
-        threshold = round(float(cells.threshold[0]) * scale)
-        registers.append(Registers(du, dv, threshold))
-        report.append(
-            {
-                "node": cells.node,
-                "cells": len(cells.which),
-                "scale": scale,
-                "largest error of a weight": worst,
-                "error of du": abs((du + 1) / DECAY_ONE - float(cells.du[0])),
-                "error of dv": abs(dv / DECAY_ONE - float(cells.dv[0])),
-            }
-        )
-    return FixedPoint(registers, weights, report)
-
-
-def _scale(cells: Cells, weights: list[Any]) -> float:
-    """Return the largest power of two by which weights and threshold fit."""
-    threshold = float(cells.threshold[0])
-    if threshold <= 0:
-        raise ValueError(f"{cells.node} has a threshold of {threshold:g}, a chip's is above 0")
-    upper = max((float(one.max(initial=0.0)) for one in weights), default=0.0) / WEIGHT_MAX
-    lower = min((float(one.min(initial=0.0)) for one in weights), default=0.0) / WEIGHT_MIN
-    scale = float(2.0 ** np.floor(-np.log2(max(upper, lower, threshold / THRESHOLD_MAX))))
-    if threshold * scale < 1:
-        raise ValueError(
-            f"{cells.node} has weights {max(upper, lower) * WEIGHT_MAX / threshold:.3g} times its "
-            "threshold: 8 bits do not hold both"
-        )
-    return scale
 
 
 def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) -> Built:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sut_backends.loihi import hardware, stock_plan
+from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.running import Running
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.job import Job
@@ -97,7 +98,7 @@ def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any
         raise ValueError(f"this Lava has no profiler for Loihi 2: {error}") from error
     ask(profiler)
     plan = stock_plan.plan(network, vectors=False)
-    built = hardware.build(plan, hardware.fixed_point(plan), layers.channels(network), len(spikes))
+    built = hardware.build(plan, fixed_point(plan), layers.channels(network), len(spikes))
     running = Running(built, len(spikes), config)
     try:
         running.loop(spikes, steps)

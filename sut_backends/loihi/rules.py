@@ -32,10 +32,10 @@ class WholeRule:
 
 @dataclass(frozen=True)
 class FloatRule:
-    """A rule in floating point. `subtract`: a spike takes a threshold off, else the membrane goes
-    to `reset`; `unit`: gains are 1; `last`: the current of the step before drives. `share_mem` and
-    `share_syn` are what share of its distance to the end a state goes in a step; `share_syn` is
-    None where there is no synaptic current.
+    """A rule in floating point. `subtract`: a spike takes `taken` off, else the membrane goes to
+    `reset`; `unit`: gains are 1; `whole`: and an input decays from the next step on; `last`: the
+    current of the step before drives. `share_mem` and `share_syn` are what share of its distance to
+    the end a state goes in a step; `share_syn` is None where there is no synaptic current.
     """
 
     threshold: Any
@@ -52,6 +52,8 @@ class FloatRule:
     share_mem: Any
     share_syn: Any
     start: Any
+    taken: Any
+    whole: bool
 
 
 Rule = WholeRule | FloatRule
@@ -64,11 +66,11 @@ def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
     parameters = node.parameters
     metadata = node.metadata
     subtracts = how.reset == "subtract"
-    unit = how.gains == "unit"
+    unit = how.gains != "file"
     several = subtracts and how.spikes_max > 1
     spikes_max = int((metadata.spikes_max or how.spikes_max) if several else 1)
     threshold = np.asarray(parameters.v_threshold, np.float64)
-    if metadata.dash_mem is not None and unit and subtracts and not how.above:
+    if metadata.dash_mem is not None and how.gains == "unit" and subtracts and not how.above:
         return WholeRule(
             threshold.astype(np.int64),
             spikes_max,
@@ -79,11 +81,13 @@ def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
     leaky = node.type != "IF"
     tau_mem = parameters.tau if parameters.tau_mem is None else parameters.tau_mem
     leak = _numbers(parameters.v_leak)
+    share_mem = share(tau_mem, dt_s, how.scheme) if leaky else dt_s
+    kept = 1.0 - share_mem if leaky else 1.0
     return FloatRule(
         threshold=threshold,
         spikes_max=spikes_max,
         above=how.above,
-        subtract=subtracts,
+        subtract=how.reset != "value",
         unit=unit,
         last=how.current == "last",
         leaky=leaky,
@@ -91,9 +95,13 @@ def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
         reset=_numbers(parameters.v_reset),
         gain=1.0 if unit else np.asarray(parameters.r, np.float64),
         weight_in=1.0 if unit or not synaptic else np.asarray(parameters.w_in, np.float64),
-        share_mem=share(tau_mem, dt_s, how.scheme) if leaky else dt_s,
+        share_mem=share_mem,
         share_syn=share(parameters.tau_syn, dt_s, how.scheme) if synaptic else None,
         start=leak if how.start == "leak" and leaky else np.zeros(()),
+        taken={"none": threshold * 0.0, "subtract-next": threshold / kept}.get(
+            how.reset, threshold
+        ),
+        whole=how.gains == "whole",
     )
 
 
@@ -115,7 +123,9 @@ def step(rule: Rule, current: Any, membrane: Any, values: Any) -> Any:
     drive = values
     if rule.share_syn is not None:
         before = current.copy()
-        if rule.unit:
+        if rule.whole:
+            current[:] = before * (1.0 - rule.share_syn) + values
+        elif rule.unit:
             current[:] = (before + values) * (1.0 - rule.share_syn)
         else:
             current += rule.share_syn * (rule.weight_in * values - before)
@@ -142,7 +152,7 @@ def _fired(rule: FloatRule, membrane: Any) -> Any:
     if rule.above:
         times -= (times > 0) & (times * threshold == membrane)
     times = np.clip(times, 0, rule.spikes_max)
-    membrane -= times * threshold
+    membrane -= times * rule.taken
     return times
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.running import Running
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside import layers
@@ -21,21 +22,28 @@ from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 
 RULES = ("file", "stock")
+PRECISIONS = ("floating", "fixed")
 NEURONS = {"file": "process models of the file's rule", "stock": "stock LIF and Dense"}
 PACKAGES = ("lava-nc", "lava-optimization", "numpy")
 #: Steps of a sample that fit without compiling anew, its lag taken off.
 RING_STEPS = 256
+FILE_IN_FIXED_POINT = (
+    'precision = "fixed" is the arithmetic of stock LIF on Loihi 2: set rule = "stock"; the '
+    "process models of the file's rule are Python, in the file's own numbers"
+)
+ARITHMETIC = "8-bit weights, 12-bit decays, 24-bit states"
 #: The version whose process models were compared with the file's rule.
 LAVA = "0.10.0"
 
 
 @dataclass(frozen=True)
 class LavaSettings:
-    """Whose rule neurons follow, whether they are on a chip, and where that is."""
+    """Whose rule neurons follow, whether they are on a chip, where that is, and the arithmetic."""
 
     rule: str = "file"
     hardware: bool = False
     host: str = ""
+    precision: str = "floating"
 
 
 def open_network(job: Job) -> LavaRunner:
@@ -43,7 +51,11 @@ def open_network(job: Job) -> LavaRunner:
     settings = job.settings_as(LavaSettings)
     if settings.rule not in RULES:
         raise ValueError(f"rule = {settings.rule!r}: one of {', '.join(RULES)}")
-    network = read(job.plain)
+    if settings.precision not in PRECISIONS:
+        raise ValueError(f"precision = {settings.precision!r}: one of {', '.join(PRECISIONS)}")
+    if settings.precision == "fixed" and settings.rule != "stock":
+        raise ValueError(FILE_IN_FIXED_POINT)
+    network = layers.without_inner_ends(read(job.plain))
     layers.refuse(network, "Lava")
     return LavaRunner(network, settings)
 
@@ -55,6 +67,7 @@ class LavaRunner:
         self._network = network
         self._rule = settings.rule
         self._hardware = settings.hardware
+        self._fixed = settings.hardware or settings.precision == "fixed"
         versions = _versions()
         if self._hardware:
             if self._rule != "stock":
@@ -70,6 +83,7 @@ class LavaRunner:
         self.about = {
             "versions": versions,
             "neurons": NEURONS[self._rule],
+            "precision": "fixed" if self._fixed else "floating",
             "runs on": "Loihi 2" if self._hardware else "Lava's simulator on a processor",
             **self._report,
         }
@@ -94,24 +108,24 @@ class LavaRunner:
         self.close()
         network = self._network
         configs = import_module("lava.magma.core.run_configs")
-        if self._hardware:
-            chip = import_module("sut_backends.loihi.hardware")
+        tag = "fixed_pt" if self._fixed else "floating_pt"
+        config = configs.Loihi2HwCfg() if self._hardware else configs.Loihi2SimCfg(select_tag=tag)
+        if self._fixed:
             found = plan(network, vectors=False)
-            fixed = chip.fixed_point(found)
-            built = chip.build(found, fixed, layers.channels(network), ring_steps)
-            config = configs.Loihi2HwCfg()
+            fixed = fixed_point(found)
+            name = "hardware" if self._hardware else "fixed_rule"
+            module = import_module(f"sut_backends.loihi.{name}")
+            built = module.build(found, fixed, layers.channels(network), ring_steps)
             self._report = {
-                "rule differs": layers.differs(network.conventions, "8-bit weights, 12-bit decays"),
+                "rule differs": layers.differs(network.conventions, ARITHMETIC),
                 "processes": fixed.report,
             }
         elif self._rule == "file":
             built = import_module("sut_backends.loihi.file_rule").build(network, ring_steps)
-            config = configs.Loihi2SimCfg(select_tag="floating_pt")
         else:
             stock = import_module("sut_backends.loihi.stock_rule")
             found = plan(network, vectors=True)
             built = stock.build(found, layers.channels(network), ring_steps)
-            config = configs.Loihi2SimCfg(select_tag="floating_pt")
             self._report = {"rule differs": layers.differs(network.conventions)}
         self._report |= {"lag_steps": built.lag_steps}
         self._running = Running(built, ring_steps, config)

@@ -129,7 +129,7 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
     if node.type == "CubaLIF":
         share_syn = share(values.tau_syn, network.dt_s, scheme)
         factor = factor * share_syn * np.asarray(values.w_in, np.float64)
-    if network.conventions.gains == "unit":
+    if network.conventions.gains != "file":
         factor = 1.0
     each = [
         np.broadcast_to(value, node.shape_out).astype(np.float64)

@@ -24,17 +24,19 @@ def sdk() -> None:
 @click.argument("kind")
 @click.option("--python", default="", help="Python to make the environment of.")
 def install(kind: str, python: str) -> None:
-    """Make the environment of an SDK from its pinned list, and try it."""
+    """Make the environment of an SDK, try it, take it in use.
 
+    Its packages are those of a pinned list. An environment that is there serves until then.
+    """
     from rig.cli.printed.terminal import Terminal, escape
-    from sut_backends.sdk.doctor import examine
     from sut_backends.sdk.install import install as install_sdk
     from sut_backends.sdk.kinds import named
 
     out = Terminal()
     chosen = named(kind)
-    install_sdk(chosen, python, lambda text: out.print(escape(text), highlight=False))
-    found = examine(chosen)
+    found = install_sdk(
+        chosen, python, lambda text: out.print(escape(text), soft_wrap=True, highlight=False)
+    )
     _print([(chosen, found)])
     sys.exit(0 if found.ok else 3)
 

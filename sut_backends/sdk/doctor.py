@@ -23,7 +23,8 @@ _LIMIT_S = 120.0
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The state of an SDK: its interpreter and that one's version, what is wrong in sentences (none
-    where all is well), and what it wrote into its own home folder when it was imported.
+    where all is well), what it wrote into its own home folder when it was imported, and whether
+    everything could be imported, of whatever version.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Diagnosis:
     python: str
     problems: tuple[str, ...]
     wrote: tuple[str, ...] = ()
+    imports: bool = False
 
     @property
     def ok(self) -> bool:
@@ -60,7 +62,8 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     python = about.python
     if python.split()[-1] not in sdk.python:
         problems = [f"{python} is not {sdk.python}", *problems]
-    return Diagnosis(sdk.kind, path, python, tuple(problems), wrote)
+    works = not any(tried.imports.values())
+    return Diagnosis(sdk.kind, path, python, tuple(problems), wrote, works)
 
 
 def _problems(sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]) -> list[str]:

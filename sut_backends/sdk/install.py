@@ -3,48 +3,88 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.resources import as_file
-from pathlib import Path
 
 from rig.errors import BenchError, ConfigError
+from rig.user_folders import expanded
+from sut_backends.sdk.doctor import Diagnosis, examine
+from sut_backends.sdk.installer import Progress, run
 from sut_backends.sdk.kinds import REQUIREMENTS, SdkKind
-from sut_backends.workers.environments import installed
+from sut_backends.sdk.place import NewEnvironment, size_b
+from sut_backends.workers.environments import installed, root
 
 _PIP_S = 3600.0
 _PROBE_S = 20.0
-_TAIL = 5
+_MB = 1_000_000
 _MINORS = range(8, 20)
 _VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 
 
-def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Path:
-    """Make the environment anew and return its interpreter; `say` is told each step.
+def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Diagnosis:
+    """Make an environment beside the one that is there, try it, and let it take the place; return
+    its state. `say` gets a line for each step.
 
-    Raises ConfigError where no Python fits, BenchError with pip's last words where it fails: what
-    is there then is removed.
+    Raises ConfigError where no Python fits, BenchError where there is no room, where pip fails
+    (with its last words), and where the new environment cannot be imported and the present one can.
+    The present one stays as it is until the new one takes its place.
     """
     base = _fitting(sdk, python)
-    target = installed(sdk.kind)
-    environment = target.parent.parent
-    shutil.rmtree(environment, ignore_errors=True)
-    environment.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        say(f"environment {environment}, from {base}")
-        _run([base, "-m", "venv", str(environment)], "no environment can be made", _PROBE_S * 6)
-        say(f"{len(sdk.requirements)} packages, pinned; minutes, some compile")
-        with as_file(sdk.folder / REQUIREMENTS) as wanted:
-            pip = [str(target), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-            _run([*pip, "-r", str(wanted)], "the packages cannot be installed", _PIP_S)
-        for name in sdk.never:
-            _run([str(target), "-m", "pip", "uninstall", "-q", "-y", name], "", _PROBE_S * 6)
-    except BaseException:
-        shutil.rmtree(environment, ignore_errors=True)
-        raise
-    return target
+    say(_size(sdk))
+    with NewEnvironment(sdk.kind) as new:
+        _require_room(sdk)
+        say(f"environment {new.folder}, from {base}")
+        _fill(sdk, base, new, say)
+        found = examine(sdk, str(new.interpreter))
+        if not found.imports and examine(sdk).imports:
+            raise BenchError(
+                f"the new environment of {sdk.title} does not work, the present one stays",
+                evidence="; ".join(found.problems),
+                try_next=f"rig sdk doctor {sdk.kind} for the present one",
+            )
+        new.take_place()
+        say(f"{size_b(new.folder) / _MB:.0f} MB are installed")
+    return dataclasses.replace(found, interpreter=str(installed(sdk.kind)))
+
+
+def _fill(sdk: SdkKind, base: str, new: NewEnvironment, say: Callable[[str], None]) -> None:
+    """Make the environment of its list."""
+    folder = str(new.folder)
+    run([base, "-m", "venv", folder], "no environment can be made", _PROBE_S * 6)
+    pip = [str(new.interpreter), "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    with as_file(sdk.folder / REQUIREMENTS) as wanted:
+        command = [*pip, "install", "--progress-bar", "off", "-r", str(wanted)]
+        progress = Progress(len(sdk.requirements), say)
+        run(command, "the packages cannot be installed", _PIP_S, progress.heard)
+    for name in sdk.never:
+        run([*pip, "uninstall", "-q", "-y", name], "", _PROBE_S * 6)
+
+
+def _size(sdk: SdkKind) -> str:
+    """Return how much is to come, where its sheet states it."""
+    count = f"{len(sdk.requirements)} packages, pinned"
+    if sdk.size is None:
+        return count
+    size = sdk.size
+    return (
+        f"{count}: {size.download_mb} MB to download, {size.installed_mb} MB installed "
+        f"({size.measured}); minutes, some compile"
+    )
+
+
+def _require_room(sdk: SdkKind) -> None:
+    wanted_mb = sdk.size.installed_mb if sdk.size else 0
+    free_mb = shutil.disk_usage(root()).free // _MB
+    if free_mb < wanted_mb:
+        raise BenchError(
+            f"there is no room for the environment of {sdk.title}",
+            evidence=f"{free_mb} MB are free in {root()}, {wanted_mb} MB are needed",
+            try_next="free some, or XDG_DATA_HOME=FOLDER on another disk",
+        )
 
 
 def _fitting(sdk: SdkKind, python: str) -> str:
@@ -64,7 +104,7 @@ def _fitting(sdk: SdkKind, python: str) -> str:
 
 def _pythons() -> Iterator[str]:
     yield sys.executable
-    versions = Path.home() / ".pyenv" / "versions"
+    versions = expanded("~") / ".pyenv" / "versions"
     for minor in _MINORS:
         for folder in sorted(versions.glob(f"3.{minor}.*/bin"), reverse=True):
             yield str(folder / "python")
@@ -85,19 +125,3 @@ def _version(path: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _run(command: Sequence[str], failed: str, limit_s: float) -> None:
-    """Run a command; raise BenchError with its last lines where it fails, if `failed` is said."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit_s, check=False, errors="replace"
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BenchError(f"{command[0]} took longer than {limit_s:g} s") from error
-    if done.returncode and failed:
-        raise BenchError(
-            failed,
-            evidence=" ".join((done.stderr or done.stdout).strip().splitlines()[-_TAIL:]),
-            try_next="is there a network, and a C++ compiler where packages compile?",
-        )

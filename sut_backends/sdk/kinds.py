@@ -21,6 +21,17 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """How much pip downloads for an environment and how much is on the disk then, in MB (10^6
+    bytes), and when and of which build that was measured.
+    """
+
+    download_mb: int
+    installed_mb: int
+    measured: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Sheet:
     """An sdk.toml."""
 
@@ -29,12 +40,14 @@ class _Sheet:
     imports: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     cannot: tuple[str, ...] = ()
+    size: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SdkKind:
     """An SDK: the backend's folder, its name, which Pythons it runs under, its pinned packages,
-    what is imported to try it, packages that must not be there, and what its environment cannot do.
+    what is imported to try it, packages that must not be there, what its environment cannot do, and
+    its size where its sheet states that.
     """
 
     folder: Traversable
@@ -44,6 +57,7 @@ class SdkKind:
     imports: tuple[str, ...]
     never: tuple[str, ...]
     cannot: tuple[str, ...]
+    size: Size | None = None
 
     @property
     def kind(self) -> str:
@@ -81,4 +95,5 @@ def read(folder: Traversable) -> SdkKind:
         imports=sheet.imports,
         never=sheet.never,
         cannot=sheet.cannot,
+        size=sheet.size,
     )

@@ -69,6 +69,8 @@ def serve(
 
     from rig.cli.printed.terminal import Terminal
     from rig.errors import ConfigError
+    from rig.host.second_signal import stopped_by_signals
+    from rig.stop import Stop
     from sut_backends.served.endpoints import PtyEndpoint, SerialEndpoint, TcpEndpoint
     from sut_backends.served.serve import Server
 
@@ -86,7 +88,8 @@ def serve(
     else:
         endpoint = PtyEndpoint() if tcp is None else TcpEndpoint(listen, tcp)
     pulsed = _pulsed(open_sut, endpoint, sync, hold_us) if sync else open_sut
-    with closing(endpoint):
+    stop = Stop()
+    with closing(endpoint), stopped_by_signals(stop), stop.heard():
         server = Server(pulsed, endpoint, lambda line: out.print(line, markup=False))
         with closing(server):
             _introduce(out, server.sut, endpoint.url)

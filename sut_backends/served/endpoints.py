@@ -6,7 +6,6 @@ time.
 from __future__ import annotations
 
 import os
-import select
 import socket
 import threading
 import time
@@ -15,6 +14,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
+from rig.host.ready import can_read, ready
 from rig.host.serial_port import SerialPort, Use
 from rig.stop import pause
 
@@ -59,14 +59,14 @@ class PtyEndpoint:
 
     def read(self, timeout_s: float) -> bytes:
         """Return what has come."""
-        if not select.select([self._fd], [], [], max(timeout_s, 0.0))[0]:
+        if not can_read(self._fd, timeout_s):
             return b""
         return os.read(self._fd, _BLOCK_B)
 
     def write(self, block: bytes) -> None:
         """Send a block; what nobody reads is dropped once the terminal is full."""
         left = memoryview(block)
-        while left and select.select([], [self._fd], [], _AGAIN_S)[1]:
+        while left and ready([], [self._fd], _AGAIN_S)[1]:
             with suppress(BlockingIOError):
                 left = left[os.write(self._fd, left) :]
 
@@ -106,7 +106,7 @@ class TcpEndpoint:
         if host is None:
             return b""
         try:
-            if not select.select([host], [], [], max(timeout_s, 0.0))[0]:
+            if not can_read(host, timeout_s):
                 return b""
             block = host.recv(_BLOCK_B)
         except (OSError, ValueError):
@@ -217,8 +217,7 @@ def _set_up(host: socket.socket) -> None:
 def _gone(host: socket.socket) -> bool:
     """Return whether a host has closed its end, also while nobody reads."""
     try:
-        readable = select.select([host], [], [], 0.0)[0]
-        return bool(readable) and host.recv(1, socket.MSG_PEEK) == b""
+        return can_read(host, 0.0) and host.recv(1, socket.MSG_PEEK) == b""
     except (OSError, ValueError):
         return True
 

@@ -5,6 +5,7 @@ clock: time is passed in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -16,7 +17,8 @@ from sut_backends.shim.request import REPEATS_MAX, Request, Silence
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.shim.window import RequestWindow
 
-BOOT_TEXT = (b"m-init-done", b"m-ready")
+#: A whole line that only the text layer has: within a frame the words may be a part of an output.
+_TEXT_LAYER = re.compile(rb"(?:\A|\n)m-(?:init-done|ready)\r\n")
 
 
 class Transfer(Protocol):
@@ -126,7 +128,7 @@ class ShimLink:
         if self._transfer and (self.decoder.dropped > dropped or self.decoder.pending):
             self._transfer.noise(now_s)
         heard = self.decoder.dropped_tail + self.decoder.pending
-        self.restarted |= self._established and any(text in heard for text in BOOT_TEXT)
+        self.restarted |= self._established and _TEXT_LAYER.search(heard) is not None
 
     def outgoing(self, now_s: float) -> bytes:
         """Return what is to be sent now."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +15,7 @@ from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
 from rig.model.pace import Pace
-from rig.settings.declare import Count
+from rig.settings.declare import Count, PathText
 from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
@@ -50,6 +52,9 @@ class SpinnakerSut(WorkerSut):
         tick_s: Annotated[
             float, Gt(0), Unit("s"), doc("System tick of SpiNNaker 2, for one step.")
         ] = 1e-3
+        energy_reports: Annotated[
+            PathText, doc("File of the model's energies, for [monitor.spinnaker_model].")
+        ] = ""
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
         slots: SlotCount = 64
@@ -66,7 +71,9 @@ class SpinnakerSut(WorkerSut):
         return Pace(wired=False)
 
     @staticmethod
-    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+    def mapping(
+        settings: Settings, model: Path, dt_s: float | None, rule: str = ""
+    ) -> dict[str, Any]:
         """Return where sPyNNaker puts a network on a virtual board, and what of its weights 16 bits
         do not hold.
         """
@@ -76,14 +83,16 @@ class SpinnakerSut(WorkerSut):
                 path="generation",
                 try_next="--set generation=1: SpiNNaker 1 on a virtual board",
             )
-        return mapped(MODULE, _place(settings), model, dt_s, _job(settings))
+        return mapped(MODULE, _place(settings), model, dt_s, _job(settings), rule)
 
     @staticmethod
-    def sense(settings: Settings, model: Path, dt_s: float | None, inputs: Any) -> dict[str, Any]:
+    def sense(
+        settings: Settings, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
+    ) -> dict[str, Any]:
         """Return sPyNNaker's energy report of each sample: modelled, of constants and counts."""
         if not settings.machine:
             raise _no_machine()
-        return reported(ENERGY, _place(settings), model, dt_s, _job(settings), inputs)
+        return reported(ENERGY, _place(settings), model, dt_s, _job(settings), inputs, rule)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -97,7 +106,7 @@ class SpinnakerSut(WorkerSut):
             module=MODULE,
             name=f"SpiNNaker {settings.generation} at {settings.machine}",
             origins=Origins(),
-            settings=_job(settings),
+            settings=_job(settings, settings.energy_reports or str(standard_place())),
         )
         return open_network_sut(
             runner,
@@ -126,9 +135,19 @@ def _place(settings: SpinnakerSut.Settings) -> Place:
     )
 
 
-def _job(settings: SpinnakerSut.Settings) -> dict[str, Any]:
+def _job(settings: SpinnakerSut.Settings, energy_reports: str = "") -> dict[str, Any]:
     return asdict(
         SpinnakerSettings(
-            settings.machine, settings.generation, settings.input_spikes_max, settings.tick_s
+            settings.machine,
+            settings.generation,
+            settings.input_spikes_max,
+            settings.tick_s,
+            energy_reports,
         )
     )
+
+
+def standard_place() -> Path:
+    """Return where worker and monitor meet, as drivers/spinnaker_model/driver.py has it."""
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    return folder / f"neurorig-spinnaker-energy-{os.getuid()}.jsonl"

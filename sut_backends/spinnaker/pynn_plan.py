@@ -63,6 +63,7 @@ def plan(network: PlainNetwork) -> PynnPlan:
     """Return the plan; ValueError, by the name of the node, for a network that PyNN's cells cannot
     be.
     """
+    network = layers.without_inner_ends(network)
     layers.refuse(network, "SpiNNaker", NEURONS)
     late = layers.steps_late(network, "projection")
     last = layers.last_neurons(network)
@@ -122,7 +123,7 @@ def _population(
     """
     values = node.parameters
     dt_ms = network.dt_s * 1e3
-    unit = network.conventions.gains == "unit"
+    unit = network.conventions.gains != "file"
     cuba = node.type == "CubaLIF"
     size = node.shape_out
     tau_ms = _each(values.tau_mem if cuba else values.tau, size) * 1e3

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sut_backends.spinnaker.build import build, report
+from sut_backends.spinnaker.energy_lines import EnergyLines
 from sut_backends.spinnaker.own_home import OwnHome, config
 from sut_backends.spinnaker.pynn_plan import PynnPlan, plan
 from sut_backends.workers.inside.job import Job
@@ -38,13 +39,14 @@ ENERGIES = (
 @dataclass(frozen=True)
 class SpinnakerSettings:
     """The machine's address, its generation, how many spikes of a channel in one step are wired,
-    and how long a step takes on a SpiNNaker 2.
+    how long a step takes on a SpiNNaker 2, and the file for reports of energy, empty for none.
     """
 
     machine: str = ""
     generation: int = 1
     input_spikes_max: int = 1
     tick_s: float = 1e-3
+    energy_reports: str = ""
 
 
 def open_network(job: Job) -> Any:
@@ -61,7 +63,16 @@ def open_network(job: Job) -> Any:
             "no machine is named, and on sPyNNaker's virtual board data from a run are empty: it "
             "maps, and computes nothing; set machine, or look at the mapping: rig model map"
         )
-    return SpinnakerRunner(found, settings, versions)
+    runner = SpinnakerRunner(found, settings, versions)
+    try:
+        # A machine that does not answer is named here, and not within the first timed query; and
+        # the model's power of an idle machine is known from a run on.
+        runner.run(np.zeros((1, found.channels)))
+        runner.write_reports(settings.energy_reports)
+    except BaseException:
+        runner.close()
+        raise
+    return runner
 
 
 def map_network(job: Job) -> dict[str, Any]:
@@ -97,8 +108,10 @@ def sense_network(job: Job) -> dict[str, Any]:
 
 
 class SpinnakerRunner:
-    """A network on a machine. Each sample is mapped and loaded anew: sPyNNaker 7.4.1 cannot give a
-    source that was mapped other spike times.
+    """A network on a machine. Each sample is mapped and loaded anew: of a source that was mapped
+    sPyNNaker 7.4.1 refuses other spike times as a list for each cell (TypeError). It takes them
+    cell by cell, of a view, after a reset (on its virtual board, 24 November 2026); whether a
+    machine then plays them was not seen.
     """
 
     def __init__(
@@ -109,6 +122,8 @@ class SpinnakerRunner:
         self._home = OwnHome(config(settings.machine, energy=True))
         self._sim: Any = import_module("pyNN.spiNNaker")
         self.energy: dict[str, Any] = {}
+        self._idle_w = 0.0
+        self._lines: EnergyLines | None = None
         self.about = {
             "versions": versions,
             "machine": settings.machine,
@@ -116,6 +131,11 @@ class SpinnakerRunner:
             "lag_steps": found.lag_steps,
             "rule differs": found.differs,
         }
+
+    def write_reports(self, path: str) -> None:
+        """Write the energies of the runs from now on to a file; an empty path writes none."""
+        if path:
+            self._lines = EnergyLines(path, SPYNNAKER, self._idle_w)
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Run a sample (steps, channels) from rest; return the spikes (steps, outputs), and None
@@ -128,6 +148,9 @@ class SpinnakerRunner:
                 f"{int(spikes.max())} spikes of a channel in one step, {self._most} are wired; set "
                 "input_spikes_max"
             )
+        if self._lines:
+            self._lines.began()
+        reported = False
         try:
             made = build(self._sim, found, spikes, self._most)
             self._sim.run((len(spikes) + found.lag_steps) * found.dt_ms)
@@ -136,21 +159,33 @@ class SpinnakerRunner:
             for cell, train in enumerate(trains):
                 for time_ms in np.asarray(train, np.float64):
                     values[round(time_ms / found.dt_ms), cell] += 1
-            self.energy = modelled_energy()
+            self.energy, self._idle_w = modelled_energy()
+            if self._lines:
+                self._lines.ended(self.energy)
+            reported = True
         finally:
+            if self._lines and not reported:
+                self._lines.failed()
             _end(self._sim)
         return values[found.lag_steps :], None
 
     def close(self) -> None:
-        """Leave the folder; closing twice is allowed."""
+        """End the reports and leave the folder; closing twice is allowed."""
+        if self._lines:
+            self._lines.close()
         self._home.close()
 
 
-def modelled_energy() -> dict[str, Any]:
-    """Return sPyNNaker's energy report of the last run: constants times counted time, no meter."""
+def modelled_energy() -> tuple[dict[str, Any], float]:
+    """Return sPyNNaker's energy report of the last run, and the power of an idle machine (W):
+    constants times counted time, no meter.
+    """
     functions = import_module("spinn_front_end_common.interface.interface_functions")
     used = functions.compute_energy_used()
-    return {"origin": "modelled", **{name: float(getattr(used, name)) for name in ENERGIES}}
+    version = import_module("spynnaker.pyNN.data").SpynnakerDataView.get_machine_version()
+    idle_j = version.get_idle_energy(1.0, used.n_frames, used.n_boards, used.n_chips)
+    energies = {name: float(getattr(used, name)) for name in ENERGIES}
+    return {"origin": "modelled", **energies}, float(idle_j)
 
 
 def _end(sim: Any) -> None:

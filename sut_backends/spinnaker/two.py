@@ -75,6 +75,10 @@ class SpinnakerTwoRunner:
         self._lag = layers.steps_late(network, "projection")[network.outputs[0]]
         if network.conventions.scheme != "euler":
             raise ValueError("on SpiNNaker 2 networks run by forward Euler alone")
+        if network.conventions.reset not in ("value", "subtract"):
+            raise ValueError(
+                f"SpiNNaker 2 has no reset {network.conventions.reset}; reset = zero or subtract"
+            )
         reset = "SUBTRACT" if network.conventions.reset == "subtract" else "ZERO"
         config = convert.ConversionConfig(
             output_record=["spikes"],

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.recount import Recount, WireBlock
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.finding import Finding
@@ -19,6 +20,7 @@ from rig.model.steps import Step
 from rig.model.wiring import Connection, Talk
 from sut_backends.lines.line import Line
 from sut_backends.shim.console import ShimDecoder
+from sut_backends.shim.recount import recounted
 from sut_backends.uart.bring_up import probe
 from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line, pace
 from sut_backends.uart.framed_layer import FramedLayer
@@ -55,6 +57,11 @@ class UartSut:
     def decoder() -> ShimDecoder:
         """Return what puts the shim protocol into words."""
         return ShimDecoder()
+
+    @staticmethod
+    def recount(blocks: Sequence[WireBlock]) -> Recount:
+        """Decode a log of the line."""
+        return recounted(blocks)
 
     @classmethod
     def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:

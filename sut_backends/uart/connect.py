@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Interval, Unit, doc
 
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
@@ -46,7 +46,11 @@ class LinkSettings:
         int, Interval(ge=1, le=100_000_000), Unit("Bd"), doc("Line rate at which the DUT starts.")
     ] = 115_200
     frame_baud: Annotated[
-        int, Or(0, "as `baud`"), Ge(1), Unit("Bd"), doc("Line rate of the framed layer.")
+        int,
+        Or(0, "as `baud`"),
+        Interval(ge=1, le=100_000_000),
+        Unit("Bd"),
+        doc("Line rate of the framed layer."),
     ] = 0
     layer: Annotated[
         Literal["auto", "text", "framed"], doc("Layer of the shim protocol to speak.")
@@ -63,7 +67,10 @@ class LinkSettings:
         int, Interval(ge=1, le=10_000_000), Unit("us"), doc("Period of the pulses in a SYNC burst.")
     ] = 5_000
     timeout_s: Annotated[
-        float, Gt(0), Unit("s"), doc("Time within which the DUT answers a short request.")
+        float,
+        Interval(gt=0, le=3600),
+        Unit("s"),
+        doc("Time within which the DUT answers a short request."),
     ] = 2.0
     faults: Annotated[LineFaults, doc("What spoils the line, on purpose.")] = field(
         default_factory=LineFaults

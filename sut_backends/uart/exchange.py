@@ -29,6 +29,11 @@ class Exchange:
         self.link = link
         self._clock = clock
 
+    @property
+    def now_s(self) -> float:
+        """Return the time by the host's clock."""
+        return self._clock()
+
     def ask(
         self,
         kind: MessageKind,

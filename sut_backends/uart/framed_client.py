@@ -38,6 +38,13 @@ _LEAVE_REPEATS = 4  # nothing is lost when it fails: the next host's `name%` doe
 _REMEMBER_REPEATS = 3
 _US_PER_S = 1_000_000
 _U32_MAX = 2**32 - 1
+#: Ticks of a turn of a 32-bit timer. Firmware that extends it only when it reads it loses those
+#: that pass within a window.
+_TURN_TICKS = 2**32
+#: So much longer than its ticks a window must have lasted by the host's clock to have lost one:
+#: lost frames may have kept its end for a while.
+_TURN_SHARE = 0.9
+_TURN_MIN_S = 30.0
 _Reply = TypeVar("_Reply", covariant=True)
 
 
@@ -298,13 +305,33 @@ class FramedClient:
         self, kind: MessageKind, payload: bytes, guard_us: int, limit_s: float
     ) -> DoneMessage:
         silence = Silence(guard_us / _US_PER_S, limit_s, More.GO in self.caps.more)
+        began_s = self._exchange.now_s
         done = _read(
             DoneMessage, self._exchange.ask(kind, payload, expect=MessageKind.DONE, silence=silence)
         )
+        self._refuse_lost_turn(done, self._exchange.now_s - began_s)
         output = done.output
         while len(output) < done.output_total_b:
             output += self._chunk(len(output), done.output_total_b)
         return done if output is done.output else replace(done, output=output)
+
+    def _refuse_lost_turn(self, done: DoneMessage, host_s: float) -> None:
+        """Raise RemoteProtocolError where the device's timer turned over within a window unnoticed;
+        an emulated one may just be slow.
+        """
+        if len(done.marks) < 2 or More.SIMULATED in self.caps.more:
+            return
+        device_s = (done.marks[-1][1] - done.marks[0][1]) / self.caps.tick_hz
+        turn_s = _TURN_TICKS / self.caps.tick_hz
+        if host_s - device_s >= max(_TURN_SHARE * turn_s, _TURN_MIN_S):
+            raise RemoteProtocolError(
+                f"the window lasted {device_s:.6g} s by the device's clock and {host_s:.6g} s by "
+                "the host's",
+                evidence=f"a 32-bit timer at {self.caps.tick_hz} Hz turns over every "
+                f"{turn_s:.6g} s",
+                try_next="shorter windows (repeat, min_duration_s), or firmware that counts the "
+                "turns of its timer by an interrupt",
+            )
 
     def _chunk(self, offset_b: int, total_b: int) -> bytes:
         chunk = _read(

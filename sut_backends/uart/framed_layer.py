@@ -12,8 +12,9 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from sut_backends.lines.line import Line
+from sut_backends.shim.capabilities import batch_max, facts_of, thresholds_max
 from sut_backends.shim.link import ShimLink
-from sut_backends.shim.messages import BatchMessage, DoneMessage, Flag, More, OptimizeMessage
+from sut_backends.shim.messages import DoneMessage, Flag, More
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
@@ -81,21 +82,10 @@ class FramedLayer:
             "knows_thresholds": More.KNEW in caps.more,
         }
         return SutInfo(
-            name=caps.device,
             kind="uart",
             simulated=More.SIMULATED in caps.more,
-            tick_hz=caps.tick_hz,
-            task=caps.workload,
-            model=caps.model,
-            firmware=f"{caps.firmware} {caps.build}".strip(),
             link=f"{self._line.name}, {self._line.baud} baud, framed",
-            slots=caps.slots,
-            slot_bytes=caps.slot_b,
-            batch_max=self._batch_max,
-            solves=Flag.OPTIMIZE in caps.flags,
-            thresholds_max=self._thresholds_max,
-            streams=Flag.STREAM in caps.flags,
-            has_sync_line=Flag.SYNC_LINE in caps.flags,
+            **facts_of(caps),
             sync_hold_s=(self._hold_us or caps.hold_min_us) / 1e6,
             details=details | self._notes,
         )
@@ -219,17 +209,11 @@ class FramedLayer:
 
     @property
     def _batch_max(self) -> int:
-        caps = self._client.caps
-        return (
-            min(caps.slots, BatchMessage.most(caps.max_payload_b))
-            if Flag.BATCH in caps.flags
-            else 0
-        )
+        return batch_max(self._client.caps)
 
     @property
     def _thresholds_max(self) -> int:
-        caps = self._client.caps
-        return OptimizeMessage.most(caps) if Flag.OPTIMIZE in caps.flags else 0
+        return thresholds_max(self._client.caps)
 
     @property
     def untold_retransmissions(self) -> int:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
-from rig.model.completion import DECIDED, END, STREAM, Mark
+from rig.model.completion import Mark
 from rig.model.steps import Stream
 from rig.stop import pause
 from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, TakeMessage, TakenMessage
+from sut_backends.shim.stream_records import marks_of
 from sut_backends.uart.framed_client import FramedClient
 
 # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its
@@ -190,14 +191,10 @@ class Feed:
     def _heard(self, taken: TakenMessage) -> Heard:
         if len({len(output) for _, output in self._answers}) > 1:
             raise RemoteProtocolError("the DUT's answers to a stream differ in length")
-        marks = [Mark(STREAM, taken.start_tick)]
-        for ticks, _ in self._answers:
-            marks += [Mark(phase, tick) for phase, tick in enumerate(ticks[:-1], 1)]
-            marks.append(Mark(DECIDED, ticks[-1]))
-        marks.append(Mark(END, taken.end_tick))
+        marks = marks_of(taken, self._answers)
         output = b"".join(output for _, output in self._answers)
         return Heard(
-            tuple(marks), output, len(self._answers), self._disturbed_b, tuple(self._faults(taken))
+            marks, output, len(self._answers), self._disturbed_b, tuple(self._faults(taken))
         )
 
     def _faults(self, taken: TakenMessage) -> list[str]:

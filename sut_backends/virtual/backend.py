@@ -61,32 +61,23 @@ class VirtualSut:
         self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
         self._free_ns = 0
-        self._info = SutInfo(
-            name="virtual device",
-            kind="virtual",
-            simulated=True,
-            tick_hz=settings.tick_hz,
-            task="any",
-            slots=settings.slots,
-            batch_max=settings.slots,
-            streams=context.reference is not None,
-            solves=context.searcher is not None,
-            thresholds_max=THRESHOLDS_MAX if context.searcher else 0,
-            slot_bytes=settings.slot_b,
-            sync_hold_s=settings.sync_hold_us / 1e6,
-            details={
-                "clock_ppm": settings.clock_ppm,
-                "knows_thresholds": settings.solve.tells_ticks,
-                "answers": "the task's own"
-                + (f", {settings.error_rate:g} of them wrong" if settings.error_rate else ""),
-            },
-        )
+        self._info = _info(settings, context.reference is not None, context.searcher is not None)
         self._rest_until_ns(self._world.now_ns())
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
         """Return True: there is no device."""
         return True
+
+    @staticmethod
+    def restated(settings: Settings, info: SutInfo) -> SutInfo:
+        """Return what the device is, so set; the task decides whether it streams or searches."""
+        return _info(settings, info.streams, info.solves)
+
+    @staticmethod
+    def answers(settings: Settings, right: bytes) -> tuple[bytes, ...]:
+        """Return the right output, and the wrong one where some are to be wrong."""
+        return (right, _wrong(right)) if settings.error_rate else (right,)
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
@@ -137,8 +128,8 @@ class VirtualSut:
                 raise LocalProtocolError(f"a virtual device cannot do a step of kind {step.kind!r}")
 
     def _load(self, index: int, payload: bytes) -> Completion:
-        """Keep the payload, in place of the oldest one where there is no slot left; takes
-        load_s.
+        """Keep the payload, in place of the one that was used least recently where there is no slot
+        left; takes load_s.
         """
         slot_b = self._settings.slot_b
         if slot_b and len(payload) > slot_b:
@@ -177,6 +168,8 @@ class VirtualSut:
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
             raise LocalProtocolError(f"samples {missing} are queried but not loaded")
+        for index in query.indices:
+            self._loaded[index] = self._loaded.pop(index)
         began_ns = self._world.now_ns()
         marks, completed = self._batch(query) if query.batch else self._phases(query)
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
@@ -343,7 +336,7 @@ class VirtualSut:
         right = self._reference(payload)
         if self._random.random() >= self._settings.error_rate:
             return right
-        return right[4:] + right[:4]
+        return _wrong(right)
 
     def _vary(self, phase: PhaseModel) -> float:
         return max(1.0 + self._random.gauss(0.0, phase.variation), 0.1)
@@ -387,6 +380,33 @@ class VirtualSut:
 
     def _rest_until_ns(self, now_ns: int) -> None:
         self._put(now_ns, True, self._settings.idle_w)
+
+
+def _wrong(right: bytes) -> bytes:
+    return right[4:] + right[:4]
+
+
+def _info(settings: VirtualSutSettings, streams: bool, solves: bool) -> SutInfo:
+    wrong = f", {settings.error_rate:g} of them wrong" if settings.error_rate else ""
+    return SutInfo(
+        name="virtual device",
+        kind="virtual",
+        simulated=True,
+        tick_hz=settings.tick_hz,
+        task="any",
+        slots=settings.slots,
+        batch_max=settings.slots,
+        streams=streams,
+        solves=solves,
+        thresholds_max=THRESHOLDS_MAX if solves else 0,
+        slot_bytes=settings.slot_b,
+        sync_hold_s=settings.sync_hold_us / 1e6,
+        details={
+            "clock_ppm": settings.clock_ppm,
+            "knows_thresholds": settings.solve.tells_ticks,
+            "answers": f"the task's own{wrong}",
+        },
+    )
 
 
 def _none(payload: bytes) -> bytes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Unit, doc
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.settings.declare import Count, Or, Ratio
 from sut_backends.virtual.drift import DriftModel
@@ -43,11 +43,13 @@ class VirtualSutSettings:
         default_factory=lambda: PhaseModel(0.042, 0.045)
     )
     error_rate: Annotated[Ratio, doc("Share of wrong answers.")] = 0.0
-    sync_hold_us: Annotated[int, Ge(0), Unit("us"), doc("Length of a SYNC pulse.")] = 50
-    sync_count: Annotated[Count, Ge(2), doc("Pulses in a SYNC burst.")] = 8
+    sync_hold_us: Annotated[
+        int, Interval(ge=0, le=65_535), Unit("us"), doc("Length of a SYNC pulse.")
+    ] = 50
+    sync_count: Annotated[Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")] = 8
     # no multiple of a sampling period: the pulses of a burst fall on different parts of one
     sync_period_us: Annotated[
-        int, Ge(1), Unit("us"), doc("Period of the pulses in a SYNC burst.")
+        int, Interval(ge=1, le=10_000_000), Unit("us"), doc("Period of the pulses in a SYNC burst.")
     ] = 2_003
     load_s: Annotated[float, Ge(0), Unit("s"), doc("Time that it takes to load a sample.")] = 0.002
     slots: Annotated[Count, Ge(1), doc("Samples that the device holds.")] = 1

@@ -9,18 +9,25 @@ from pathlib import Path
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.user_folders import data, expanded
 
 
 def root() -> Path:
     """Return the folder of the environments that `rig sdk install` makes."""
-    stated = os.environ.get("XDG_DATA_HOME")
-    data = Path(stated) if stated else Path.home() / ".local" / "share"
-    return data / "neurorig" / "sdk"
+    return data() / "sdk"
+
+
+def before(kind: str) -> Path:
+    """Return where an environment is for the moment in which its place is given to a link."""
+    return root() / f".{kind}-before"
 
 
 def installed(kind: str) -> Path:
     """Return the interpreter of a kind's environment, whether it is there or not."""
-    return root() / kind / "bin" / "python"
+    place = root() / kind
+    if not place.exists() and before(kind).exists():
+        place = before(kind)
+    return place / "bin" / "python"
 
 
 def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> str:
@@ -29,7 +36,7 @@ def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> st
     """
     if not setting:
         return ""
-    stated = Path(setting).expanduser()
+    stated = expanded(setting)
     found = shutil.which(setting) if stated.parent == Path() else context.folder / stated
     if found is None or not os.access(found, os.X_OK):
         raise ConfigError(

@@ -12,10 +12,15 @@ from sut_backends.workers.process import Place
 
 
 def mapped(
-    runner: str, place: Place, model: Path, dt_s: float | None, settings: Mapping[str, Any]
+    runner: str,
+    place: Place,
+    model: Path,
+    dt_s: float | None,
+    settings: Mapping[str, Any],
+    rule: str = "",
 ) -> dict[str, Any]:
     """Return the report of a runner's `map_network`; BenchError where the SDK is missing, or cannot
     be this network.
     """
     what = Report(runner, "map_network", "is not mapped")
-    return reported(what, place, model, dt_s, settings)
+    return reported(what, place, model, dt_s, settings, rule=rule)

@@ -33,13 +33,13 @@ class Report:
     failed: str
 
 
-def write_checked(model: Path, dt_s: float | None, plain: Path) -> None:
-    """Write the plain form of a file, by the conventions that it states; DataError where something
-    in it is wrong.
+def write_checked(model: Path, dt_s: float | None, plain: Path, rule: str = "") -> None:
+    """Write the plain form of a file, by the text of a rule, where it is empty by the conventions
+    that the file states; DataError where something in it is wrong.
     """
     read = graph.read(model)
     require_sound(read, dt_s)
-    how = conventions.stated(graph.taken_apart(read)[0])
+    how = conventions.of_rule(rule, graph.taken_apart(read)[0])
     write_plain(graph.network(read), how, dt_s, plain)
 
 
@@ -50,13 +50,15 @@ def reported(
     dt_s: float | None,
     settings: Mapping[str, Any],
     inputs: Any = None,
+    rule: str = "",
 ) -> dict[str, Any]:
     """Return a report on a NIR file; BenchError where the SDK is missing, or cannot be this
-    network. `inputs` are spikes (samples, steps, channels), where the report is of a run.
+    network. `inputs` are spikes (samples, steps, channels), where the report is of a run; `rule` is
+    the text of the conventions, empty for those of the file.
     """
     with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
         plain = Path(folder) / "network.npz"
-        write_checked(model, dt_s, plain)
+        write_checked(model, dt_s, plain, rule)
         job = Job(str(model.resolve()), str(plain), dict(settings))
         if inputs is not None:
             spikes = Path(folder) / "spikes.npy"

@@ -22,8 +22,9 @@ from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origin, Origins
 from rig.network import conventions, graph
 from rig.network.checks import require_sound
+from rig.network.conventions import by_name
 from rig.network.graph import Network
-from rig.network.plain import by_name, write_plain
+from rig.network.plain import write_plain
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside.job import Job
@@ -109,7 +110,7 @@ def open_network_sut(
 def _network(workload: NetworkWorkload) -> tuple[Network, conventions.Conventions]:
     read = graph.read(workload.path)
     require_sound(read, workload.dt_s)
-    how = conventions.PRESETS[workload.rule] if workload.rule else conventions.stated(read.nodes)
+    how = conventions.of_rule(workload.rule, graph.taken_apart(read)[0])
     return graph.network(read), how
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import BenchError, DeadlineError, DeviceLost
+from rig.host.ready import ready
 from rig.interfaces.cpu_program import Program
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess
@@ -42,7 +42,10 @@ _AWAITED = {
 #: Where the worker finds code: paths as this process has them; else packages by their folders
 #: alone, nothing of them run at import, so that another Python need not have them installed.
 _CODE = """
-import json, sys, types
+import sys
+# A file of the current folder is none of the modules below. -P does this from Python 3.11 on.
+sys.path[:1] = [place for place in sys.path[:1] if place]
+import json, types
 where = json.loads(sys.argv[1])
 if where["path"]:
     sys.path[:] = where["path"]
@@ -205,8 +208,7 @@ class Worker(ChildProcess):
             look()
             ended = self._process.poll() is not None
             left_s = 0.0 if ended else max(end_s - time.monotonic(), 0.0)
-            found = select.select(readable, writable, [], min(left_s, LOOK_S))
-            if found[0] or found[1]:
+            if any(ready(readable, writable, min(left_s, LOOK_S))):
                 return True
             if ended:
                 raise self._lost()

@@ -8,11 +8,14 @@ of this computer are read as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
-from rig.interfaces.sut import SutInfo
+from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
+from rig.simulation.world import NS_PER_S
 from rig.stop import pause
 from sut_backends.uart.slots import Slots
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
@@ -48,6 +51,11 @@ class WorkerSut:
         self._slots = Slots(info.slots)
         self._closed = False
         self._apart_ns = round(2e9 * info.sync_hold_s)
+
+    @staticmethod
+    def restated(settings: Any, info: SutInfo) -> SutInfo:
+        """Return the clock that the ticks count: no setting chooses another one."""
+        return replace(info, tick_hz=NS_PER_S, clock=HOST_CLOCK)
 
     @property
     def info(self) -> SutInfo:

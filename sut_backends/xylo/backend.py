@@ -19,7 +19,7 @@ from annotated_types import Ge, Interval, Unit, doc
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
-from rig.network import graph
+from rig.network import conventions, graph
 from rig.settings.declare import Count, Number, Or, PathText
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
@@ -110,14 +110,18 @@ class XyloSut(WorkerSut):
         return Pace(wired=False)
 
     @staticmethod
-    def mapping(settings: Settings, model: Path, dt_s: float | None) -> dict[str, Any]:
+    def mapping(
+        settings: Settings, model: Path, dt_s: float | None, rule: str = ""
+    ) -> dict[str, Any]:
         """Return how Rockpool's mapper and quantiser put a network on the chip."""
         place = Place(
             interpreter_of("xylo", settings.interpreter, BenchContext()), start_s=settings.start_s
         )
-        require_mappable(graph.network(graph.read(model)), settings.chip, dt_s)
+        read = graph.read(model)
+        network = graph.network(read)
+        require_mappable(network, settings.chip, dt_s, file_gains=_file_gains(read, rule))
         wanted = ChipSettings(settings.chip, settings.quantizer)
-        return mapped("sut_backends.xylo.runner", place, model, dt_s, asdict(wanted))
+        return mapped("sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -149,6 +153,8 @@ class XyloSut(WorkerSut):
                 require_mappable,
                 chip=settings.chip,
                 dt_s=context.network.dt_s if context.network else None,
+                file_gains=context.network is None
+                or _file_gains(graph.read(context.network.path), context.network.rule),
             ),
         )
         place = Place(
@@ -157,6 +163,12 @@ class XyloSut(WorkerSut):
             isolated=True,
         )
         return open_network_sut(runner, place, context, slots=settings.slots)
+
+
+def _file_gains(read: Any, rule: str) -> bool:
+    """Return whether the gains of a file count, by a rule or what it states."""
+    how = conventions.of_rule(rule, graph.taken_apart(read)[0])
+    return how.gains is conventions.Gains.FILE
 
 
 def standard_place() -> Path:

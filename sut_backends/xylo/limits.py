@@ -58,11 +58,13 @@ class Unmappable:
         return f"{self.node}: {self.limit}; fits: {self.fits}"
 
 
-def require_mappable(network: Network, chip: str, dt_s: float | None = None) -> None:
+def require_mappable(
+    network: Network, chip: str, dt_s: float | None = None, *, file_gains: bool = True
+) -> None:
     """Raise DataError where a chip cannot hold a network; `dt_s` is the time step where the file
-    states none.
+    states none; without `file_gains` the conventions have gains of 1, as the chip.
     """
-    found = list(findings(replace(network, dt_s=dt_s or network.dt_s), chip))
+    found = list(findings(replace(network, dt_s=dt_s or network.dt_s), chip, file_gains))
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise DataError(
@@ -73,7 +75,7 @@ def require_mappable(network: Network, chip: str, dt_s: float | None = None) -> 
         )
 
 
-def findings(network: Network, chip: str) -> Iterator[Unmappable]:
+def findings(network: Network, chip: str, file_gains: bool = True) -> Iterator[Unmappable]:
     """Return what of a network a chip cannot hold."""
     places = {place.name: place for place in network.places}
     yield from _of_ends(network, places)
@@ -85,7 +87,7 @@ def findings(network: Network, chip: str) -> Iterator[Unmappable]:
         if isinstance(place.node, nir.CubaLIF):
             yield from _of_neurons(place, network.dt_s)
     yield from _of_layers(network, places, CHIPS[chip])
-    yield from _of_thresholds(network, places)
+    yield from _of_thresholds(network, places, file_gains)
 
 
 def _of_ends(network: Network, places: dict[str, Place]) -> Iterator[Unmappable]:
@@ -241,7 +243,9 @@ def _of_expansion(
             )
 
 
-def _of_thresholds(network: Network, places: dict[str, Place]) -> Iterator[Unmappable]:
+def _of_thresholds(
+    network: Network, places: dict[str, Place], file_gains: bool
+) -> Iterator[Unmappable]:
     """Weights are scaled so that the largest of a group is 127, and thresholds with them."""
     last = {name for end in network.outputs if end in places for name in places[end].sources}
     largest = {True: 0.0, False: 0.0}
@@ -256,7 +260,8 @@ def _of_thresholds(network: Network, places: dict[str, Place]) -> Iterator[Unmap
         if not isinstance(place.node, nir.CubaLIF) or network.dt_s is None:
             continue
         scale = WEIGHT_MAX / (largest[place.name in last] or WEIGHT_MAX)
-        held = threshold(place.node, network.dt_s) * scale
+        stated = np.atleast_1d(np.float64(place.node.v_threshold))
+        held = (threshold(place.node, network.dt_s) if file_gains else stated) * scale
         bad = ~((held >= 0.5) & (held < THRESHOLD_MAX + 0.5))
         if np.any(bad):
             yield Unmappable(

@@ -17,7 +17,14 @@ from sut_backends.workers.inside.job import Job
 WEIGHT_MAX = 127
 THRESHOLD_MAX = 32_767
 #: How the chips step a network, in the words of docs/MODELS.md; an output fires once a step.
-_RULE = {"reset": "subtract", "above": False, "gains": "unit", "start": "zero", "spikes_max": 31}
+_RULE = {
+    "reset": "subtract",
+    "above": False,
+    "gains": "unit",
+    "start": "zero",
+    "spikes_max": 31,
+    "late": False,
+}
 _PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstruct")
 
 

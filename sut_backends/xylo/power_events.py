@@ -54,7 +54,9 @@ class PowerEvents:
         started_ns = time.monotonic_ns()
         self._stopwatch = board.get_stop_watch() if hasattr(board, "get_stop_watch") else None
         if self._stopwatch is not None:
-            self._stopwatch.start(True)
+            # As in the vendor's examples. Rockpool may have started it before: then reset sets it.
+            self._stopwatch.start()
+            self._stopwatch.reset()
         self._monitor.start_auto_power_measurement(hz)
         self._say(
             {

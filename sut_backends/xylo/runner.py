@@ -15,6 +15,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from sut_backends.workers.inside import layers as layers_of
 from sut_backends.workers.inside import plain_network
 from sut_backends.workers.inside.job import Job
 from sut_backends.xylo.mapping_report import (
@@ -43,7 +44,8 @@ class ChipSettings:
 @dataclass(frozen=True)
 class Specification:
     """What Rockpool's mapper and quantiser make of a NIR file: its numbers by its names, the time
-    step, by how many steps the output is late, how many outputs there are, and what is told of it.
+    step, by how many steps the output is late, how many outputs there are, what is told of it, and
+    what a unit of each output's membrane is worth in the file: their thresholds are the same.
     """
 
     numbers: dict[str, Any]
@@ -51,6 +53,7 @@ class Specification:
     lag: int
     outputs: int
     about: dict[str, Any]
+    membrane_units: Any
 
 
 def open_network(job: Job) -> Runner:
@@ -62,20 +65,22 @@ def open_network(job: Job) -> Runner:
     wanted = {**found.numbers, "dt": found.dt_s}
     wanted.pop("mapped_graph")
     simulator = module.XyloSim.from_specification(**wanted)
-    return Runner(simulator, found.lag, found.outputs, found.about)
+    return Runner(simulator, found)
 
 
 class Runner:
     """A network on a simulated chip."""
 
-    def __init__(self, simulator: Any, lag: int, outputs: int, about: dict[str, Any]) -> None:
+    def __init__(self, simulator: Any, found: Specification) -> None:
         self._simulator = simulator
-        self._lag = lag
-        self._outputs = outputs
-        self.about = about
+        self._lag = found.lag
+        self._outputs = found.outputs
+        self._membrane_units = found.membrane_units
+        self.about = found.about
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run from rest; returns the output spikes of each step, and the last membranes.
+        """Run from rest; returns the output spikes of each step, and the last membranes in the
+        file's units.
 
         The chip hands spikes on one step later a layer: so many silent steps are added, and the
         first of the output are left out.
@@ -87,7 +92,7 @@ class Runner:
         out, _state, record = self._simulator(raster, record=True)
         values = np.asarray(out, np.int64).reshape(len(raster), self._outputs)[self._lag :]
         membranes = np.asarray(record["Vmem_out"], np.int64).reshape(len(raster), self._outputs)
-        return values, membranes[-1]
+        return values, membranes[-1] * self._membrane_units
 
     def close(self) -> None:
         """Do nothing: there is no device."""
@@ -155,30 +160,51 @@ def specification(job: Job, chip: str) -> Specification:
     }
     if differs := rule_differs(job):
         about |= {"rule differs": differs}
-    return Specification(numbers, dt_s, lag, outputs, about)
+    units = membrane_units(job, numbers)
+    about |= {"membrane_units": np.ravel(units).tolist()}
+    return Specification(numbers, dt_s, lag, outputs, about, units)
+
+
+def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
+    """Return what a unit of each output's membrane on the chip is worth in the file: 1, where the
+    file is not there in its plain form or its outputs are not neurons.
+    """
+    import numpy as np
+
+    if not job.plain:
+        return 1.0
+    last = layers_of.last_neurons(plain_network.read(job.plain))
+    held = np.asarray(ChipNumbers.of(numbers).threshold_out, np.float64)
+    if last is None or not np.all(held > 0):
+        return 1.0
+    stated = np.ravel(np.asarray(last.parameters.v_threshold, np.float64))
+    if stated.size not in (1, held.size):
+        return 1.0
+    return stated / held
 
 
 def prepared(job: Job) -> tuple[Any, float]:
     """Return the NIR graph as Rockpool's importer needs it, and its time step.
 
     The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is set by the
-    time step, and what the gains of the file come to goes into the thresholds. An Affine without
-    a bias becomes a Linear.
+    time step, and what the gains of the file come to goes into the thresholds, where the
+    conventions let them count. An Affine without a bias becomes a Linear.
     """
     import nir
 
     graph = nir.read(job.nir, type_check=False)
     dt_s = stated_dt_s(job, graph)
+    file_gains = not job.plain or plain_network.read(job.plain).conventions.gains == "file"
     for name, node in list(graph.nodes.items()):
         inner = node.nodes if isinstance(node, nir.NIRGraph) else {}
         for own, nodes in ((name, graph.nodes), *((one, inner) for one in inner)):
-            nodes[own] = as_imported(own, nodes[own], dt_s)
+            nodes[own] = as_imported(own, nodes[own], dt_s, file_gains)
     for name in [name for name, node in graph.nodes.items() if isinstance(node, nir.CubaLIF)]:
         nest_recurrence(graph, name)
     return graph, dt_s
 
 
-def as_imported(name: str, node: Any, dt_s: float) -> Any:
+def as_imported(name: str, node: Any, dt_s: float, file_gains: bool) -> Any:
     """Return a node as Rockpool's importer wants it."""
     import nir
     import numpy as np
@@ -191,8 +217,11 @@ def as_imported(name: str, node: Any, dt_s: float) -> Any:
         node.weight = np.asarray(node.weight, np.float32)
     if isinstance(node, nir.CubaLIF):
         tau_syn, tau_mem = np.float64(node.tau_syn), np.float64(node.tau_mem)
-        gain = node.w_in * (dt_s / tau_syn) * node.r * (dt_s / tau_mem)
-        node.v_threshold = np.float32(node.v_threshold / gain)
+        if file_gains:
+            gain = node.w_in * (dt_s / tau_syn) * node.r * (dt_s / tau_mem)
+            node.v_threshold = np.float32(node.v_threshold / gain)
+        else:
+            node.v_threshold = np.float32(node.v_threshold)
         node.r = np.float32(tau_mem / dt_s - 1)
         node.w_in = np.ones_like(node.r)
         for field in ("tau_syn", "tau_mem", "v_leak"):

@@ -258,7 +258,7 @@ def test_no_process_watches_over_a_supply_that_a_recording_does_not_switch(
     tmp_path: Path, calibration: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = [f"path={table_file(tmp_path)}", f"calibration={calibration}"]
-    monkeypatch.setattr(supply_watchdog.subprocess, "Popen", None)
+    monkeypatch.setattr(supply_watchdog, "PythonChild", None)
     with open_bench(VIRTUAL_NULL, [f"monitor.playback.{key}" for key in keys]) as bench:
         (monitor,) = bench.monitors.values()
         assert not (monitor.info.simulated or monitor.info.switches)
@@ -395,7 +395,7 @@ def test_what_rounded_stamps_leave_open_of_the_rate_is_an_error_of_the_clock(
     monitor = opened(path, calibration=calibration)
     # Known to one of 100 ms; both limits are hard ones.
     assert monitor.info.accuracy.clock_ppm == pytest.approx((50.0**2 + 10_000.0**2) ** 0.5)
-    assert any("known to ±1 %" in note for note in monitor.info.details["notes"])
+    assert any("known to within 1 %" in note for note in monitor.info.details["notes"])
     monitor.close()
 
 

@@ -111,15 +111,16 @@ REFUSED = {
         "nothing.csv",
         "",
         DataError,
-        "no column of current or power",
-        'SIGNALS.current = "COLUMN:UNIT", as I:mA',
+        "no column of current or power; no voltage, which a current needs beside it",
+        'SIGNALS.current = "COLUMN:UNIT", as I:mA; SIGNALS.supply_v = VOLTS, what the supply was '
+        'set to, or SIGNALS.voltage = "COLUMN:UNIT"',
     ),
     "no times": (
         "rows.csv",
         "",
         DataError,
         "no column of times",
-        'SIGNALS.time = "COLUMN:UNIT", or SIGNALS.rate_hz = HZ',
+        'SIGNALS.time = "COLUMN:UNIT", as t:ms, or SIGNALS.rate_hz = HZ',
     ),
 }
 
@@ -205,7 +206,9 @@ def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordin
     assert type(caught.value) is BenchError
     assert (
         caught.value.cause
-        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power"
+        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power; no voltage, "
+        "which a current needs beside it"
     )
-    assert caught.value.try_next == 'monitor.playback.signals.current = "COLUMN:UNIT", as I:mA'
+    asked = 'monitor.playback.signals.current = "COLUMN:UNIT", as I:mA; monitor'
+    assert caught.value.try_next.startswith(asked)
     monitor.close()

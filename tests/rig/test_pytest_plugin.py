@@ -29,7 +29,7 @@ def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(
         [
             "rig bench: *virtual-null.toml (RANDOM BYTES)",
-            "rig session: *: verdict true (SIMULATED, RANDOM BYTES)",
+            "rig session: *: PASS (SIMULATED, RANDOM BYTES)",
         ]
     )
 
@@ -48,7 +48,7 @@ def test_an_invalid_session_fails_the_test_of_the_readme_and_says_why(
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines(
-        ["the session * is invalid:", "trial 1: clock: *", "rig session: *: invalid *"]
+        ["the session * is invalid:", "trial 1: clock: *", "rig session: *: INVALID *"]
     )
 
 
@@ -71,11 +71,11 @@ def test_a_failed_comparison_shows_value_interval_and_verdict(pytester: pytest.P
         [
             "E  *assert energy_infer < 500 µJ",
             "E  *energy_infer is 1.8* mJ",
-            "E  *measured again: 1.8* mJ to 1.* mJ",
+            "E  *measured again: 1.8* to 1.* mJ",
             "E  *for other samples: *",
-            "E  *verdict of the session on it: true",
-            "E  *assert not surely below 500 µJ: energy_infer = *, verdict true*",
-            "E  *assert not possibly below 500 µJ: energy_infer = *, verdict true*",
+            "E  *verdict of the session on it: PASS",
+            "E  *assert not surely below 500 µJ: energy_infer = *, PASS*",
+            "E  *assert not possibly below 500 µJ: energy_infer = *, PASS*",
         ]
     )
 
@@ -218,13 +218,13 @@ def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
         for case in cases
     )
     assert re.fullmatch(r"kept/\d{8}T\d{6}Z-virtual-null", energy["rig.session"])
-    assert energy["rig.verdict"] == "true"
+    assert energy["rig.verdict"] == "PASS"
     assert energy["rig.labels"] == "SIMULATED, RANDOM BYTES"
     assert float(energy["rig.energy_infer.value"]) == pytest.approx(1.885e-3, rel=1e-2)
     assert energy["rig.energy_infer.unit"] == "J"
     low, high = map(float, energy["rig.energy_infer.interval"].split(" to "))
     assert low < float(energy["rig.energy_infer.value"]) < high
-    assert energy["rig.energy_infer.verdict"] == "true"
+    assert energy["rig.energy_infer.verdict"] == "PASS"
     assert "rig.session" in nothing and "rig.energy_infer.value" not in nothing
 
 

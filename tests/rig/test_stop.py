@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
 
@@ -72,3 +74,36 @@ def test_an_inner_one_is_heard_until_it_is_left() -> None:
             look()
         with pytest.raises(Stopped):
             look()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timer sends signals there")
+def test_a_handler_of_a_signal_may_request_whatever_it_interrupts() -> None:
+    """A lock that the interrupted frame holds would keep its handler waiting for ever."""
+    asked = 0
+
+    def handler(number: int, frame: object) -> None:
+        nonlocal asked
+        asked += 1
+        stop.request()
+
+    stop = Stop()
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+    try:
+        while asked < 2000:
+            with stop.heard(), pytest.raises(Stopped):
+                pause(300.0)
+            stop.request()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_request_that_no_wait_has_heard_is_pending() -> None:
+    stop = Stop()
+    assert not stop.pending
+    stop.request()
+    assert stop.pending
+    with stop.heard(), pytest.raises(Stopped):
+        look()
+    assert stop.requested and not stop.pending

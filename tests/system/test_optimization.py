@@ -201,7 +201,8 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
     ]
     assert set(names) <= set(slow.metrics) and not set(names) & set(slow.content["absent"])
     interval = slow.content["metrics"]["energy_to_10pct_50n_25pct"]["same_samples"]
-    assert "known by their bounds" in interval["method"] and interval["low"] is not None
+    # Two searches of one workload are too few for an interval: the design decides, not the values.
+    assert interval["reason"].startswith("not known: ") and interval["low"] is None
     assert "too early for the monitor" in (slow.folder / "trial-1" / "results.txt").read_text()
     assert check(slow.folder).ok
     write_report(slow.folder)
@@ -340,10 +341,8 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
     assert result.metrics["gap_best_known_100ms"].value == pytest.approx(
         rows["", "100ms"]["gap_best_known"]
     )
-    assert (
-        result.content["metrics"]["gap_best_known_3ms"]["same_samples"]["units"]
-        == "2 solver seeds of each of 2 workloads"
-    )
+    same = result.content["metrics"]["gap_best_known_3ms"]["same_samples"]
+    assert same["reason"].startswith("not known: ") and "2" in same["reason"], same
     page = write_report(result.folder).read_text()
     assert "Official, best known, measured" in page and "<td>250n_5pct_s0</td>" in page
     assert (
@@ -390,10 +389,12 @@ def test_five_trials_have_other_searches_and_both_intervals_and_are_compared_by_
     latency = rows["latency_to_10pct_100n_25pct"]
     assert latency["same_samples"]["units"] == "5 solver seeds of each of 1 workload"
     assert latency["same_samples"]["low"] < latency["value"] < latency["same_samples"]["high"]
-    assert "one workload" in latency["other_samples"]["reason"]
+    assert latency["other_samples"]["reason"].startswith("not known: 1 workload a cell")
     assert rows["success_to_10pct"]["same_samples"]["units"] == "10 searches"
     tts99 = rows["tts99_to_10pct"]
-    assert tts99["value"] == 1.0 == tts99["same_samples"]["low"] < tts99["same_samples"]["high"]
+    # All of ten got there: TTS99 is the limit of 1 s, a setting, and only its upper end is known.
+    assert tts99["value"] is None and tts99["same_samples"]["low"] is None
+    assert 1.0 < tts99["same_samples"]["high"] < 10.0
     assert check(result.folder).ok
 
 

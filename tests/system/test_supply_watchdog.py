@@ -61,8 +61,10 @@ def board(tmp_path: Path) -> Iterator[Board]:
     board.process.ended()
 
 
-def powered_rig(board: Board, tmp_path: Path) -> Running:
-    """Start a process that opens the bench, powers the DUT, and then hangs."""
+def powered_rig(board: Board, tmp_path: Path, *, safe_path: bool = False) -> Running:
+    """Start a process that opens the bench, powers the DUT, and then hangs; `safe_path`: it looks
+    for no module in its current folder, as the command `rig` does not.
+    """
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
     hang = "print('open', flush=True); time.sleep(600)  # until it is killed"
@@ -70,6 +72,8 @@ def powered_rig(board: Board, tmp_path: Path) -> Running:
         "from rig.session.session import open_bench\nimport time\nwith "
         f"open_bench({str(bench)!r}):\n    {hang}"
     )
+    if safe_path:
+        code = "import sys; sys.path = [each for each in sys.path if each]\n" + code
     rig = started_program(code, tmp_path)
     eventually(lambda: rig.printed() == "open\n", process=rig)
     assert board.says() == "supply on"
@@ -111,3 +115,72 @@ def test_an_instrument_that_has_gone_as_well_is_named(board: Board, tmp_path: Pa
     assert time.monotonic() - started < 60
     rig.signal(signal.SIGKILL)
     rig.ended()
+
+
+@pytest.mark.parametrize("name", ["serial", "json", "subprocess", "drivers"])
+def test_a_file_in_the_current_folder_does_not_disarm_the_watchdog(
+    board: Board, tmp_path: Path, name: str
+) -> None:
+    # Of the name of a module that the watchdog imports: it must not run.
+    (tmp_path / f"{name}.py").write_text("import sys; print('not serial'); sys.exit(3)\n")
+    rig = powered_rig(board, tmp_path, safe_path=True)
+    rig.signal(signal.SIGKILL)
+    assert board.says() == "supply off"
+    assert rig.ended().returncode != 0
+
+
+def test_a_watchdog_that_ends_early_ends_the_run_with_the_supply_off(
+    board: Board, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench.toml"
+    bench.write_text(BENCH.format(port=board.port))
+    code = f"""
+import os, signal, time
+from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.session.session import open_bench
+from rig.errors import BenchError
+with open_bench({str(bench)!r}) as bench:
+    children = open(f"/proc/{{os.getpid()}}/task/{{os.getpid()}}/children").read().split()
+    guards = [
+        int(each) for each in children
+        if b"supply_watchdog" in open(f"/proc/{{each}}/cmdline", "rb").read()
+    ]
+    assert len(guards) == 1, guards
+    os.kill(guards[0], signal.SIGKILL)
+    os.waitid(os.P_PID, guards[0], os.WEXITED | os.WNOWAIT)
+    try:
+        bench.run(1, {str(tmp_path / "sessions")!r})
+    except BenchError as error:
+        print(error.cause)
+"""
+    done = program(code, tmp_path)
+    assert "the process that watches over the supply has ended" in done.stdout, done.stderr
+    assert [board.says(), board.says()] == ["supply on", "supply off"]
+
+
+def test_a_watchdog_that_does_not_start_is_an_error_before_power_goes_on(
+    board: Board, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench.toml"
+    bench.write_text(BENCH.format(port=board.port))
+    code = f"""
+import os
+from rig.session.session import open_bench
+from rig.errors import BenchError
+# The watchdog's Python finds another package of this name, without what it needs.
+os.environ["PYTHONPATH"] = {str(tmp_path / "broken")!r}
+try:
+    with open_bench({str(bench)!r}):
+        pass
+except BenchError as error:
+    print(error.cause, "|", error.evidence)
+"""
+    broken = tmp_path / "broken" / "cattrs"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise SystemError('a broken installation')\n")
+    done = program(code, tmp_path)
+    assert "the process that watches over the supply does not start" in done.stdout, done.stderr
+    assert "a broken installation" in done.stdout
+    board.process.signal(signal.SIGTERM)
+    eventually(lambda: board.process.poll() is not None)
+    assert "supply on\n" not in board.said()

@@ -109,49 +109,49 @@ class NvmlSimulator:
         self._require(board=False)
         return 1
 
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+    def nvmlDeviceGetHandleByIndex(self, index: int, /) -> int:  # noqa: N802
         """Return the handle of a GPU."""
         self._require()
         if index != 0:
             raise SimulatedNvmlError(_INVALID)
         return 1
 
-    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> int:  # noqa: N802
+    def nvmlDeviceGetHandleByUUID(self, uuid: str, /) -> int:  # noqa: N802
         """Return the handle of a GPU."""
         self._require()
         if uuid != "simulator":
             raise SimulatedNvmlError(_NOT_FOUND)
         return 1
 
-    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+    def nvmlDeviceGetName(self, handle: int, /) -> str:  # noqa: N802
         """Return the name of the board."""
         self._require()
         return "simulated GPU"
 
-    def nvmlDeviceGetUUID(self, handle: int) -> str:  # noqa: N802
+    def nvmlDeviceGetUUID(self, handle: int, /) -> str:  # noqa: N802
         """Return the unique name of the board."""
         self._require()
         return "GPU-simulated-0"
 
-    def nvmlDeviceGetSerial(self, handle: int) -> str:  # noqa: N802
+    def nvmlDeviceGetSerial(self, handle: int, /) -> str:  # noqa: N802
         """Refuse, as boards for desktops do."""
         self._require()
         raise SimulatedNvmlError(_NOT_SUPPORTED)
 
-    def nvmlDeviceGetTotalEnergyConsumption(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: int, /) -> int:  # noqa: N802
         """Return the energy since the driver was loaded, in millijoules."""
         self._require()
         if not self._settings.counts_energy:
             raise SimulatedNvmlError(_NOT_SUPPORTED)
         return self._energy_mj
 
-    def nvmlDeviceGetPowerUsage(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetPowerUsage(self, handle: int, /) -> int:  # noqa: N802
         """Return the mean power since the update before, in milliwatts."""
         self._require()
         return self._power_mw
 
     def nvmlDeviceGetFieldValues(  # noqa: N802
-        self, handle: int, fields: list[int]
+        self, handle: int, fields: list[int], /
     ) -> list[SimpleNamespace]:
         """Return fields, of which the momentary power (186) is known."""
         self._require()
@@ -169,12 +169,12 @@ class NvmlSimulator:
         self._require(board=False)
         return 13_000
 
-    def nvmlDeviceGetArchitecture(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetArchitecture(self, handle: int, /) -> int:  # noqa: N802
         """Return the board's generation: one that counts no energy is of an old one."""
         self._require()
         return _HOPPER if self._settings.counts_energy else _PASCAL
 
-    def nvmlDeviceGetClockInfo(self, handle: int, kind: int) -> int:  # noqa: N802
+    def nvmlDeviceGetClockInfo(self, handle: int, kind: int, /) -> int:  # noqa: N802
         """Return the clock of its processors (1) or its memory (2), in MHz."""
         self._tell()
         if kind == _MEMORY:
@@ -182,7 +182,7 @@ class NvmlSimulator:
         fast = _BUSY_MHZ // 2 if self.fault in ("hot", "capped") else _BUSY_MHZ
         return fast if self._busy else _IDLE_MHZ
 
-    def nvmlDeviceGetCurrentClocksEventReasons(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetCurrentClocksEventReasons(self, handle: int, /) -> int:  # noqa: N802
         """Return what holds its clocks down."""
         self._tell()
         if self.fault == "hot":
@@ -191,40 +191,40 @@ class NvmlSimulator:
             return 0x4
         return 0 if self._busy else 0x1
 
-    def nvmlDeviceGetEnforcedPowerLimit(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetEnforcedPowerLimit(self, handle: int, /) -> int:  # noqa: N802
         """Return the limit of its power, in milliwatts."""
         self._tell()
         return 300_000 if self.fault == "capped" else 700_000
 
-    def nvmlDeviceGetPowerManagementDefaultLimit(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetPowerManagementDefaultLimit(self, handle: int, /) -> int:  # noqa: N802
         """Return the limit that it was made with, in milliwatts."""
         self._tell()
         return 700_000
 
-    def nvmlDeviceGetTemperature(self, handle: int, sensor: int) -> int:  # noqa: N802
+    def nvmlDeviceGetTemperature(self, handle: int, sensor: int, /) -> int:  # noqa: N802
         """Return its temperature, in degrees Celsius."""
         self._tell()
         return 92 if self.fault == "hot" else 41
 
-    def nvmlDeviceGetMigMode(self, handle: int) -> list[int]:  # noqa: N802
+    def nvmlDeviceGetMigMode(self, handle: int, /) -> list[int]:  # noqa: N802
         """Return whether it is shared out, now and after a reset."""
         self._tell()
         return [int(self.fault == "mig")] * 2
 
-    def nvmlDeviceGetPersistenceMode(self, handle: int) -> int:  # noqa: N802
+    def nvmlDeviceGetPersistenceMode(self, handle: int, /) -> int:  # noqa: N802
         """Return whether its driver stays loaded."""
         self._tell()
         return 1
 
     def nvmlDeviceGetComputeRunningProcesses(  # noqa: N802
-        self, handle: int
+        self, handle: int, /
     ) -> list[SimpleNamespace]:
         """Return who computes on it: under the fault "process" the first process of the system."""
         self._tell()
         return [SimpleNamespace(pid=_STRANGER)] if self.fault == "process" else []
 
     def nvmlDeviceGetGraphicsRunningProcesses(  # noqa: N802
-        self, handle: int
+        self, handle: int, /
     ) -> list[SimpleNamespace]:
         """Return who draws on it."""
         self._tell()

@@ -40,7 +40,7 @@ class PlayedDriver:
             self._frontend.join()
         self._socket.close()
 
-    def device_paths(self, timeout: float | None = None) -> list[str]:
+    def device_paths(self, *, timeout: float | None = None) -> list[str]:
         """Return the paths that were found."""
         found: list[str] = self._call("device_paths", timeout)
         return found

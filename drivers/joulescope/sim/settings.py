@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
-from rig.settings.declare import Count, Number, Or, Ratio
+from rig.settings.declare import Count, Number, Or, Ratio, Seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class JoulescopeSimulatorSettings:
         Unit("V"),
         doc("Voltage of another cable that feeds the DUT in its place."),
     ] = 0.0
-    seed: Annotated[Number, doc("Seed of the noise.")] = 0
+    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
     vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False
     discards: Annotated[

@@ -87,7 +87,7 @@ class SimulatedDriver:
             for path in instrument.devices:
                 self._devices.pop(path, None)
 
-    def device_paths(self, timeout: float | None = None) -> list[str]:
+    def device_paths(self, *, timeout: float | None = None) -> list[str]:
         """Return the paths of the instruments that are attached."""
         return sorted(path for path, device in self._devices.items() if device.state != ABSENT)
 
@@ -165,7 +165,11 @@ class SimulatedDriver:
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
 
     def publish_and_wait(
-        self, pub_topic: str, value: Any, rsp_topic: str, timeout: float | None = None
+        self,
+        publish_topic: str,
+        publish_value: Any,
+        response_topic: str,
+        timeout: float | None = None,
     ) -> Any:
         """Write a value; return the next one of another topic."""
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -173,14 +177,14 @@ class SimulatedDriver:
         def take(topic: str, answer: Any) -> None:
             answers.put(answer)
 
-        self.subscribe(rsp_topic, "pub", take)
+        self.subscribe(response_topic, "pub", take)
         try:
-            self.publish(pub_topic, value, timeout)
+            self.publish(publish_topic, publish_value, timeout)
             return answers.get(timeout=_TIMEOUT_S if timeout is None else timeout)
         except queue.Empty:
-            raise TimeoutError(f"jsdrv_publish timed out | {rsp_topic}") from None
+            raise TimeoutError(f"jsdrv_publish timed out | {response_topic}") from None
         finally:
-            self.unsubscribe(rsp_topic, take)
+            self.unsubscribe(response_topic, take)
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
         """Return the value that is held of a topic."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Unit, doc
 
-from rig.settings.declare import Count, Number, Or, Ratio
+from rig.settings.declare import Count, Number, Or, Ratio, Seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class N6705SimulatorSettings:
         Unit("V"),
         doc("Voltage of another cable that feeds the DUT in its place."),
     ] = 0.0
-    seed: Annotated[Number, doc("Seed of the noise.")] = 0
+    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
     faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(
         default_factory=SimulatorFaults
     )

@@ -16,7 +16,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Unit, doc
 from numpy.typing import NDArray
 
-from rig.settings.declare import Number, Or, Ratio
+from rig.settings.declare import Number, Or, Ratio, Seed
 
 _RATES = {"1": 1, "2": 2, "5": 5, "10": 10, "20": 20, "50": 50, "100": 100, "200": 200, "500": 500}
 _RATES |= {
@@ -116,7 +116,7 @@ class Lpm01aSimulatorSettings:
         Unit("V"),
         doc("Voltage of another cable that feeds the DUT in its place."),
     ] = 0.0
-    seed: Annotated[Number, doc("Seed of the noise.")] = 0
+    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
     stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "
     refusal: Annotated[str, doc("Answer to a command that is refused.")] = "error {command}"
     presence: Annotated[str, doc("Answer to `powershield`.")] = "ack powershield"

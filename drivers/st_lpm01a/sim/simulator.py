@@ -8,7 +8,6 @@ Framing of replies: what public clients assert of real boards.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 import threading
@@ -29,6 +28,7 @@ from drivers.st_lpm01a.sim.shell import (
 )
 from drivers.st_lpm01a.sim.stream import Lpm01aAcquisition
 from rig.errors import ConfigError
+from rig.host.ready import ready
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S, World
 
@@ -124,7 +124,7 @@ class Lpm01aSimulator:
                 wants = [self._master] if self._tx and self._heard and not self._mute else []
                 busy = self._back_on_ns is not None or (self._acquisition and not self._mute)
                 patience_s = _POLL_S if busy else _IDLE_S
-                readable, writable, _ = select.select([self._master], wants, [], patience_s)
+                readable, writable = ready([self._master], wants, patience_s)
                 if readable:
                     self._hear()
                 if writable:

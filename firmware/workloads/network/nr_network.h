@@ -24,7 +24,8 @@ enum nr_network_flag {
     NR_NETWORK_TOGETHER = 4,      /* the input decays with the current */
     NR_NETWORK_LAST_CURRENT = 8,  /* the membrane takes the current of the step before */
     NR_NETWORK_SUBTRACTS = 16,    /* a reset by the threshold, not to a value */
-    NR_NETWORK_ABOVE = 32         /* fires above the threshold, not at it */
+    NR_NETWORK_ABOVE = 32,        /* fires above the threshold, not at it */
+    NR_NETWORK_TAKES = 64         /* a spike takes `reset` off the membrane */
 };
 
 /* One number of `numbers` for each value (`each` 1), or one for all (0). */

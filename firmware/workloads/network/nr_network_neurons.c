@@ -44,7 +44,9 @@ static int16_t fired(const struct nr_network_population *population, int32_t *me
 
     while (spikes < population->spikes_max && (int64_t)*membrane - threshold >= least) {
         spikes++;
-        if (population->flags & NR_NETWORK_SUBTRACTS) {
+        if (population->flags & NR_NETWORK_TAKES) {
+            *membrane = nr_limited_32((int64_t)*membrane - reset);
+        } else if (population->flags & NR_NETWORK_SUBTRACTS) {
             *membrane = nr_limited_32((int64_t)*membrane - threshold);
         } else {
             *membrane = reset;

@@ -27,6 +27,7 @@ from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, plain
 from rig.plain_text import visible
 from rig.units import quantity
+from rig.user_folders import expanded
 
 _WHAT = ("Selection", "Visible span", "Whole trace")
 _FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
@@ -118,7 +119,7 @@ class ExportPanel(QWidget):
         post = self._bridge.post
         self._task.start(
             lambda stopped: trace.export(
-                path.expanduser(), *stretch, form=form, progress=post, stopped=stopped
+                expanded(path), *stretch, form=form, progress=post, stopped=stopped
             ),
             self._done,
             self._failed,

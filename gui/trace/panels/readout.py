@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rig import table_file
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
+from rig.stats.summary import half_width
 from rig.units import quantity, scale
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")
@@ -66,7 +68,7 @@ def copied(found: TraceStatistics, name: str) -> str:
         ]
     if found.remark:
         rows.append(("remark", found.remark, ""))
-    return "\n".join("\t".join(row).rstrip("\t") for row in rows)
+    return "\n".join(line.rstrip("\t") for line in table_file.tabbed(rows).split("\n"))
 
 
 def _signals(found: TraceStatistics) -> Iterator[tuple[str, str, SignalStatistics]]:
@@ -81,6 +83,7 @@ def _values(one: SignalStatistics) -> tuple[float, ...]:
 
 
 def _with_u(value: float | None, u: float | None, unit: str) -> str:
+    """Return a value with its 95 % interval, where its standard uncertainty is known."""
     if value is None:
         return "-"
     return _digits(value, unit) if u is None else _prefixed(value, unit, u)
@@ -88,7 +91,7 @@ def _with_u(value: float | None, u: float | None, unit: str) -> str:
 
 def _prefixed(value: float, unit: str, u: float) -> str:
     # rig.units knows no coulombs: those of an ampere are written alike.
-    text = quantity(value, "A" if unit == "C" else unit, u)
+    text = quantity(value, "A" if unit == "C" else unit, half_width(u))
     return text[:-1] + "C" if unit == "C" else text
 
 

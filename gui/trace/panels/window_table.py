@@ -12,6 +12,7 @@ from gui.trace.shown.state import Stretch, TraceState
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel
 from rig.api.traces.spans import TrialSpan
+from rig.stats.summary import half_width
 from rig.units import quantity
 
 
@@ -38,10 +39,10 @@ COLUMNS = (
     Column("time", lambda span: quantity(_latency(span), "s"), _latency, right=True),
     Column(
         "energy",
-        lambda span: quantity(span.energy_j, "J", span.energy_u_j),
+        lambda span: quantity(span.energy_j, "J", half_width(span.energy_u_j)),
         lambda span: _number(span.energy_j),
         right=True,
-        tip="with its standard uncertainty, as in samples.jsonl",
+        tip="with its 95 % interval: 1.96 standard uncertainties, as in samples.jsonl",
     ),
     Column(
         "power",

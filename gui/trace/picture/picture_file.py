@@ -12,6 +12,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from rig.errors import BenchError
+from rig.user_folders import home
 
 
 def save(widget: QWidget, path: Path) -> None:
@@ -40,7 +41,7 @@ def save(widget: QWidget, path: Path) -> None:
 def folder_for(subject_path: Path) -> Path:
     """Return where files of a trace or session are written to: beside it, or else at home."""
     beside = subject_path.absolute().parent
-    return beside if os.access(beside, os.W_OK) else Path.home()
+    return beside if os.access(beside, os.W_OK) else home() or Path.cwd()
 
 
 def free_path(path: Path) -> Path:

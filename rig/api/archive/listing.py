@@ -8,20 +8,22 @@ with what can be known of it.
 
 from __future__ import annotations
 
-import sys
+import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.api.archive.tags import Tags
-from rig.errors import RigError
-from rig.results import labels
+from rig.errors import DataError, RigError
+from rig.results import changed, labels, replication
 from rig.results.document import TrialProblem
-from rig.store import inventory
-from rig.store.journal import Journal
+from rig.results.verdict import Outcome
+from rig.store import inventory, verified
+from rig.store.event_file import is_running
+from rig.store.journal import RESUMABLE, Journal
 from rig.store.session_folder import (
     BENCH,
     EVENTS,
@@ -31,16 +33,20 @@ from rig.store.session_folder import (
     SessionFolder,
     read_json,
 )
+from rig.store.verified import Change
 
 RUNNING = "running"
 KILLED = "killed"
+#: Its run ended before its first line: the folder can be removed.
+EMPTY = "empty"
 UNREADABLE = "unreadable"
+#: The outcome of a session that ended, and of which a file was changed after its run.
+CHANGED = "changed after the run"
 #: How a session can stand, from the best to the worst.
-STATUSES = ("success", RUNNING, "abort", "fail", KILLED, UNREADABLE)
-#: Of these, `rig resume` may go on with.
-RESUMABLE = ("abort", "fail", KILLED)
+STATUSES = ("success", RUNNING, "abort", "fail", KILLED, EMPTY, UNREADABLE)
 
 _MARKS = (EVENTS, BENCH, PROVENANCE)
+_ENDED_EMPTY = "the run ended before its first line; the folder can be removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,13 @@ class Listed:
     """One session as a row of a list; what is not known is empty.
 
     `verdict` is None where there are no results. `trials` of `trials_due` are finished. `reason`
-    says why a session cannot be read, did not end, or has a false verdict.
+    says why a session cannot be read, did not end, or has a verdict that is not true. `changed`: a
+    file from which the row is made is not as events.jsonl has it; then the verdict is false.
     """
 
     path: Path
     status: str
-    verdict: bool | None = None
+    verdict: Outcome | None = None
     reason: str = ""
     bench: str = ""
     task: str = ""
@@ -68,6 +75,7 @@ class Listed:
     labels: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     has_report: bool = False
+    changed: bool = False
 
     @property
     def name(self) -> str:
@@ -84,14 +92,16 @@ class Listed:
         """Return status and verdict in a word or two."""
         if self.status != "success":
             return self.status
+        if self.changed:
+            return CHANGED
         if self.verdict is None:
             return "no verdict"
-        return "replicates" if self.verdict else "does not replicate"
+        return self.verdict.upper()
 
     @property
     def text(self) -> str:
         """Return all that a search looks at, in small letters."""
-        verdict = "none" if self.verdict is None else str(self.verdict).lower()
+        verdict = "none" if self.verdict is None else self.verdict.replace(" ", "-")
         words = [
             *(self.name, self.bench, self.task, self.scenario, self.device, self.monitors),
             *(self.created_utc, self.outcome, self.reason, *self.labels),
@@ -138,6 +148,10 @@ class Listing:
 def read(path: Path) -> Listed:
     """Return the row of one session folder, whatever state that is in; without its tags."""
     try:
+        if strange := inventory.strange(path):
+            # The rest of such a folder is not read either: it may hold a million files.
+            first = strange[0]
+            return Listed(path, UNREADABLE, reason=f"{first.name} {first.detail}")
         size_b = _size_b(path)
         return _read(path, size_b)
     except (RigError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -147,26 +161,17 @@ def read(path: Path) -> Listed:
 
 def search(rows: Iterable[Listed], words: str) -> list[Listed]:
     """Return the rows in which every word is found; -word leaves out, #tag is a whole tag,
-    status:killed and verdict:false name what they say.
+    status:killed and verdict:fail name what they say.
     """
     wanted = words.lower().split()
     return [row for row in rows if _matches(row, wanted)]
 
 
-def is_running(path: Path) -> bool:
-    """Return whether a process writes a session now: it holds a lock on events.jsonl."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        with (path / EVENTS).open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+def is_session(path: Path) -> bool:
+    """Return whether a folder is a session's, whatever state that is in."""
+    return any(os.path.lexists(path / mark) for mark in _MARKS) or (
+        path.is_dir() and SessionFolder(path).is_unbegun()
+    )
 
 
 def _matches(row: Listed, words: Iterable[str]) -> bool:
@@ -186,18 +191,14 @@ def _folders(root: Path) -> list[Path]:
         inside = sorted(root.iterdir())
     except OSError:
         return []
-    return [
-        path
-        for path in inside
-        if not path.name.startswith(".") and any((path / mark).is_file() for mark in _MARKS)
-    ]
+    return [path for path in inside if not path.name.startswith(".") and is_session(path)]
 
 
 def _tags(root: Path) -> tuple[Tags, str]:
     try:
         return Tags.read(root), ""
-    except (RigError, OSError) as error:
-        return Tags({}), str(error).split("\n")[0]
+    except RigError as error:
+        return Tags({}), ": ".join(filter(None, (error.cause, error.evidence)))
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -205,9 +206,9 @@ def _stamp(path: Path) -> tuple[int, ...]:
     of.
     """
     numbers: list[int] = []
-    for name in (EVENTS, RESULTS, PROVENANCE, REPORT):
+    for name in (EVENTS, BENCH, RESULTS, PROVENANCE, REPORT):
         try:
-            facts = (path / name).stat()
+            facts = (path / name).lstat()
             numbers += (facts.st_mtime_ns, facts.st_size)
         except OSError:
             numbers += (0, 0)
@@ -227,8 +228,13 @@ def _read(path: Path, size_b: int) -> Listed:
     # Whatever a damaged session still has of itself stands beside the reason.
     row = _with_provenance(Listed(path, UNREADABLE, size_b=size_b), folder)
     row = replace(row, has_report=(path / REPORT).is_file())
-    if not (path / EVENTS).is_file():
-        return replace(row, reason="it was killed before its bench was open")
+    if folder.is_unbegun():
+        running = is_running(path)
+        return (
+            replace(row, status=RUNNING)
+            if running
+            else replace(row, status=EMPTY, reason=_ENDED_EMPTY)
+        )
     try:
         folder.refuse_other()
         journal = folder.journal()
@@ -236,7 +242,8 @@ def _read(path: Path, size_b: int) -> Listed:
         return replace(row, reason=error.evidence or error.cause)
     if journal.faults:
         return replace(row, reason=f"{EVENTS}: {journal.faults[0]}")
-    return _with_results(_with_journal(row, journal), path)
+    row = _with_results(_with_journal(row, journal), path)
+    return _with_changes(row, verified.changes(folder, verified.OF_LIST, journal))
 
 
 def _with_provenance(row: Listed, folder: SessionFolder) -> Listed:
@@ -283,12 +290,22 @@ def _with_results(row: Listed, path: Path) -> Listed:
     except RigError as error:
         return replace(row, reason=f"{error.cause}: {error.evidence}")
     row = replace(row, bench=told.bench, scenario=told.scenario)
-    ok = told.replication.ok and not told.problems and row.status == "success"
+    verdict = told.replication.judged
+    if told.problems or row.status != "success":
+        verdict = Outcome.INVALID
     reason = row.reason or told.replication.reason or ""
     if told.problems:
         first = told.problems[0]
         reason = f"trial {first.trial}: {first.code}: {first.detail}"
-    return replace(row, verdict=ok, reason="" if ok else reason)
+    return replace(row, verdict=verdict, reason="" if verdict is Outcome.PASS else reason)
+
+
+def _with_changes(row: Listed, found: Sequence[Change]) -> Listed:
+    if not found:
+        return row
+    marks = (*row.labels, *(label.text for label in changed.mark(found)))
+    verdict = None if row.verdict is None else Outcome.INVALID
+    return replace(row, changed=True, labels=marks, verdict=verdict, reason=changed.reason(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +313,18 @@ class _Replication:
     """The verdict of results.json, as far as a row shows it."""
 
     ok: bool
+    rule: str = ""
+    trials: int = 0
+    outcome: Outcome | None = None
     reason: str | None = None
     more: dict[str, Any] = typed.rest()
+
+    @property
+    def judged(self) -> Outcome:
+        """Return the outcome; schemas before 6 have only `ok`, which too few trials made false."""
+        if self.outcome is not None:
+            return self.outcome
+        return replication.outcome_of(self.ok, self.rule, self.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +341,8 @@ class _Results:
 def _of_bench(path: Path) -> tuple[str, str]:
     """Return the name of the bench, and that of its scenario, from the bench file as resolved."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = tomllib.loads(foreign_files.read_text(path, path.parent))
+    except (OSError, ValueError, DataError):
         return "", ""
     scenario = content.get("scenario")
     name = next(iter(scenario), "") if isinstance(scenario, dict) else ""

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rig.api.archive.listing import is_running
+from rig import foreign_files
+from rig.api.archive.listing import is_session
 from rig.errors import DataError, DeviceBusy, storage_error
-from rig.store.session_folder import BENCH, EVENTS, PROVENANCE
+from rig.host import file_lock
+from rig.store.event_file import is_running
+from rig.store.session_folder import EVENTS
 
 TRASH = ".trash"
-_MARKS = (EVENTS, BENCH, PROVENANCE)
 
 
 def to_trash(path: Path) -> Path:
@@ -47,7 +49,7 @@ def trashed(root: Path) -> list[Path]:
     place = root / TRASH
     if not place.is_dir():
         return []
-    inside = [path for path in place.iterdir() if path.is_dir() and _is_session(path)]
+    inside = [path for path in place.iterdir() if path.is_dir() and is_session(path)]
     return sorted(inside, key=lambda path: path.name, reverse=True)
 
 
@@ -56,7 +58,7 @@ def _taken(path: Path) -> Iterator[None]:
     """Keep a session from being taken up while it is moved; refuse one that runs, and what is none
     at all.
     """
-    if path.is_symlink() or not path.is_dir() or not _is_session(path):
+    if path.is_symlink() or not path.is_dir() or not is_session(path):
         raise DataError(f"{path} is no session folder", try_next="rig sessions shows the sessions")
     if is_running(path):
         raise _busy(path)
@@ -64,13 +66,9 @@ def _taken(path: Path) -> Iterator[None]:
     if sys.platform == "win32" or not events.is_file():
         yield
         return
-    import fcntl
-
-    with events.open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise _busy(path) from error
+    with foreign_files.opened(events, path) as stream:
+        if not file_lock.take(stream):
+            raise _busy(path)
         yield
 
 
@@ -78,10 +76,6 @@ def _busy(path: Path) -> DeviceBusy:
     return DeviceBusy(
         f"{path} is running", try_next="wait until it has ended, or stop it; then take it away"
     )
-
-
-def _is_session(path: Path) -> bool:
-    return any((path / mark).is_file() for mark in _MARKS)
 
 
 def _moved(path: Path, place: Path, suffix: str = "") -> Path:

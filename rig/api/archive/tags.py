@@ -8,13 +8,14 @@ that its tags stay when its folder gets another name.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig import foreign_files, typed
 from rig.errors import DataError
 from rig.store import strict_json
 from rig.store.session_folder import EVENTS, json_text, read_json, write_text
@@ -37,7 +38,7 @@ class Tags:
         """Read the tags; a folder without them has none. Raise DataError where the file is no such
         file.
         """
-        if not (root / FILE).exists():
+        if not os.path.lexists(root / FILE):
             return cls({})
         return cls({key: row.tags for key, row in _rows(root).items()})
 
@@ -49,7 +50,7 @@ class Tags:
 def identity(path: Path) -> str:
     """Return what a session is known by: the hash of its first event, else its folder's name."""
     try:
-        with (path / EVENTS).open("rb") as stream:
+        with foreign_files.opened(path / EVENTS, path) as stream:
             first = strict_json.parse_object(stream.readline(_LINE_MAX_B).decode())
         return typed.from_json(_FirstEvent, first, EVENTS).sha256
     except (OSError, ValueError, DataError):
@@ -69,7 +70,7 @@ def write(path: Path, tags: str | Iterable[str]) -> tuple[str, ...]:
     """Give a session these tags in the place of those that it has; return them as they are kept."""
     root = path.parent
     kept = cleaned(tags)
-    rows = _rows(root) if (root / FILE).exists() else {}
+    rows = _rows(root) if os.path.lexists(root / FILE) else {}
     rows[identity(path)] = _Tagged(path.name, kept)
     content = _TagFile(SCHEMA, {key: row for key, row in rows.items() if row.tags})
     write_text(root / FILE, json_text(typed.to_json(content)))
@@ -106,7 +107,7 @@ def _rows(root: Path) -> dict[str, _Tagged]:
         content = typed.from_json(_TagFile, read_json(place), str(place))
         evidence = "" if content.schema == SCHEMA else f"it is none of schema {SCHEMA}"
     except DataError as error:
-        evidence = error.evidence
+        evidence = error.evidence or error.cause
     if evidence:
         raise DataError(
             f"{place} holds no tags of sessions",

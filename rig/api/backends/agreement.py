@@ -45,7 +45,7 @@ class Agreed:
     """So many of the samples agree in one respect; `largest` is the largest difference of numbers
     that stand in the same place, None where bytes or words were compared, or their count differs.
     `told` is False where one side has nothing but zeros: it does not tell this part. `lag_steps`:
-    equal so many time steps later.
+    equal so many time steps later. `unit`: of the largest difference, where it is said.
     """
 
     what: str
@@ -54,6 +54,7 @@ class Agreed:
     largest: float | None = None
     told: bool = True
     lag_steps: int = 0
+    unit: str = ""
 
     @property
     def share(self) -> Share:

@@ -10,19 +10,23 @@ from typing import Any
 
 from rig.api.backends import agreement as agreeing
 from rig.api.backends import trains
-from rig.api.backends.agreement import Agreement, Answers
-from rig.api.backends.rows import Backend, BackendRow, Figure, ModelComparison
+from rig.api.backends.agreement import Agreed, Agreement, Answers
+from rig.api.backends.file_reference import FileRun, of_file, with_membranes
+from rig.api.backends.rows import AS_FILE, AS_INTEGERS, Backend, BackendRow, Figure, ModelComparison
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.parts import open_task
 from rig.check.replay import Replay
 from rig.errors import DataError, RigError
+from rig.interfaces.network_task import TellsMembranes
 from rig.interfaces.task import Task
 from rig.model.metric import Prominence, Statistic
-from rig.results import origins
+from rig.network.conventions import NOT_STATED, STATE_IT
+from rig.results import changed, origins
 from rig.results.complexity import of_facts
 from rig.results.document import MetricResult, Results
 from rig.results.results import Context
+from rig.results.verdict import Outcome
 from rig.store.session_folder import BENCH, SessionFolder
 
 
@@ -30,8 +34,10 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
     """Compare sessions of one model on the same samples; raises DataError where they are not that,
     or none has results.
 
-    `task` gives the reference's answers; without one it is opened from the first session's bench
-    file, and where that cannot be, the first session is the reference.
+    The reference is the task's network, its NIR file in floating point; of a task that was trained
+    in whole numbers, and of one without a network, the task's own answers. No session is a
+    reference for another, so that their order changes the order of the rows alone. `task` has the
+    samples; without one it is opened from a session's bench file.
     """
     sessions = [each.session for each in backends if each.session is not None]
     if not sessions:
@@ -42,22 +48,19 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         )  # fmt: skip
     first = sessions[0].results
     _refuse_others(sessions)
-    replica = _replica(sessions[0])
     told = {each.name: agreeing.answers(each.session) for each in backends if each.session}
-    task = task or _task(sessions[0])
-    reference = _reference(told, task, first.provenance.task.model)
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
-    trained = trains.of_task(task, sorted({index for each in kept.values() for index in each}))
-    shown = next((name for name, each in kept.items() if each), "")
-    strange = not trained and bool(shown)
-    trained = trained or kept.get(shown, {})
+    task = task or next((one for each in sessions if (one := _task(each))), None)
+    indices = sorted({index for each in told.values() for index in each})
+    found = _references(task, indices, _replica(sessions[0]))
     rows = tuple(
         BackendRow(each.name, failure=each.failure)
         if each.session is None
         else _row(
             each.name,
             each.session,
-            _agreement(told[each.name], reference.answers, replica, kept[each.name], trained),
+            found.agreement(told[each.name], kept[each.name]),
+            found.besides(told[each.name]),
         )
         for each in backends
     )
@@ -68,15 +71,31 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         scenario=first.scenario,
         samples=facts.samples,
         data=", ".join(filter(None, (first.data.statement or first.data.source, facts.subset))),
-        reference=reference.name,
+        reference=found.name(facts.model),
         rows=rows,
+        beside=found.beside,
+        quantisation=found.quantisation(),
         complexity=of_facts(first.provenance.stored),
-        notes=(
-            *_notes(rows),
-            *([f"spike trains are compared with those of {shown}"] if strange else []),
-        ),
-        metrics=tuple(dict.fromkeys(one.metric for row in rows for one in row.figures)),
+        notes=(*_notes(rows), *_of_reset(facts.stored)),
+        metrics=_metrics(rows),
     )
+
+
+def _of_reset(facts: Mapping[str, Any]) -> list[str]:
+    """Return the note that the reset is a guess, where neither the file nor the bench says it."""
+    if facts.get("reset_is_stated", True):
+        return []
+    said = f"{NOT_STATED}: run by the rule {facts.get('rule')}; try: {STATE_IT}"
+    return [said]
+
+
+def _metrics(rows: Sequence[BackendRow]) -> tuple[str, ...]:
+    """Return the metrics of all rows in an order that does not depend on that of the rows."""
+    places: dict[str, int] = {}
+    for row in rows:
+        for place, one in enumerate(row.figures):
+            places[one.metric] = min(place, places.get(one.metric, place))
+    return tuple(sorted(places, key=lambda name: (places[name], name)))
 
 
 def _refuse_others(sessions: Sequence[Session]) -> None:
@@ -118,37 +137,88 @@ def _task(first: Session) -> Task | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reference:
-    """Answers that others are compared with, and whose they are."""
+class _References:
+    """What sessions are compared with: the file in floating point and the task's own answers, each
+    where it is there; `parted` knows the parts of an output.
 
-    answers: Answers
-    name: str
+    A task that has the trains of its own answers was trained by the rule that its file states in
+    whole numbers: its own answers are the reference, and the file in floating point stands beside.
+    Of any other network the file is the reference, and the network in whole numbers beside.
+    """
+
+    file: FileRun | None
+    own: Answers | None
+    own_trains: trains.Trains
+    task: Task | None
+    parted: Task | None
+
+    @property
+    def by_file(self) -> bool:
+        """Return whether the file in floating point is the reference."""
+        trained = bool(self.own_trains) and not isinstance(self.task, TellsMembranes)
+        return self.file is not None and (self.own is None or not trained)
+
+    @property
+    def beside(self) -> str:
+        """Return what sessions are compared with besides, as tables call it; empty: nothing."""
+        if self.file is None or self.own is None:
+            return ""
+        return AS_INTEGERS if self.by_file else AS_FILE
+
+    def name(self, model: str) -> str:
+        """Return whose answers sessions are compared with."""
+        if self.file is not None and self.by_file:
+            return f"the file of {model} in floating point, rule {self.file.rule}"
+        if self.own is not None:
+            return f"the task's own answers, {model}"
+        return "none: the task has no answers of its own, or its samples are not here"
+
+    def agreement(self, told: Answers, theirs: trains.Trains) -> Agreement | None:
+        """Compare answers, trains where there are any, and membranes."""
+        file = self.file if self.by_file else None
+        reference = self.own if file is None else file.answers
+        if reference is None:
+            return None
+        found = agreeing.agreement(told, reference, self.parted)
+        agreed = trains.agreed(theirs, self.own_trains if file is None else file.trains)
+        if agreed is not None:
+            found = replace(found, parts=(agreed, *found.parts))
+        return found if file is None else with_membranes(found, told, file, self.task)
+
+    def besides(self, told: Answers) -> Agreed | None:
+        """Return on how many samples a session agrees with what stands beside: with whole numbers
+        in all of its outputs, with floating point in its decisions.
+        """
+        if self.file is None or self.own is None:
+            return None
+        if self.by_file:
+            return agreeing.agreement(told, self.own, None).outputs
+        return agreeing.agreement(told, self.file.answers, None).decisions
+
+    def quantisation(self) -> Agreement | None:
+        """Return how what stands beside agrees with the reference."""
+        if self.file is None or self.own is None:
+            return None
+        if self.by_file:
+            return self.agreement(self.own, self.own_trains)
+        return self.agreement(self.file.answers, self.file.trains)
 
 
-def _reference(told: Mapping[str, Answers], task: Task | None, model: str) -> _Reference:
-    """Return the task's own answers, else those of the first backend."""
-    indices = sorted({index for each in told.values() for index in each})
-    own = agreeing.of_task(task, indices) if task is not None else None
-    if own is not None:
-        return _Reference(own, f"the task's own answers, {model}")
-    name, answered = next(iter(told.items()))
-    return _Reference(answered, f"the answers of {name}")
+def _references(task: Task | None, indices: Sequence[int], replica: Task | None) -> _References:
+    if task is None:
+        return _References(None, None, {}, None, replica)
+    return _References(
+        of_file(task, indices),
+        agreeing.of_task(task, indices),
+        trains.of_task(task, indices),
+        task,
+        replica or task,
+    )
 
 
-def _agreement(
-    told: Answers,
-    reference: Answers,
-    replica: Task | None,
-    theirs: trains.Trains,
-    ours: trains.Trains,
-) -> Agreement:
-    """Compare answers, and trains where there are any."""
-    found = agreeing.agreement(told, reference, replica)
-    agreed = trains.agreed(theirs, ours)
-    return found if agreed is None else replace(found, parts=(agreed, *found.parts))
-
-
-def _row(name: str, session: Session, agreement: Agreement) -> BackendRow:
+def _row(
+    name: str, session: Session, agreement: Agreement | None, beside: Agreed | None
+) -> BackendRow:
     results = session.results
     sut = results.provenance.sut
     return BackendRow(
@@ -159,11 +229,12 @@ def _row(name: str, session: Session, agreement: Agreement) -> BackendRow:
         monitor=results.monitor,
         trials=len(results.trials),
         valid=session.valid,
-        verdict=bool(session.verdict),
+        verdict=session.verdict.outcome,
         reason=session.verdict.reason,
-        labels=tuple(label.text for label in results.labels),
+        labels=tuple(label.text for label in (*results.labels, *changed.mark(session.changed))),
         rule=_rule(sut.details),
         agreement=agreement,
+        beside=beside,
         figures=tuple(_figures(results)),
     )
 
@@ -190,6 +261,7 @@ def _figures(results: Results) -> list[Figure]:
 
 def _figure(name: str, metric: MetricResult, results: Results) -> Figure:
     same, other = metric.same_samples, metric.other_samples
+    share = metric.statistic is Statistic.SHARE
     return Figure(
         metric=name,
         value=metric.value,
@@ -197,8 +269,9 @@ def _figure(name: str, metric: MetricResult, results: Results) -> Figure:
         higher_is_better=metric.higher_is_better,
         same_samples=(same.low, same.high),
         other_samples=(other.low, other.high),
-        shown="other samples" if metric.statistic is Statistic.SHARE else "same samples",
+        shown="other samples" if share else "same samples",
         origin=_origin(metric.unit, results),
+        reason=(other if share else same).reason,
     )
 
 
@@ -215,13 +288,16 @@ def _origin(unit: str, results: Results) -> str:
 def _notes(rows: Sequence[BackendRow]) -> list[str]:
     """Return what a reader must know before the numbers."""
     found = []
-    for label in dict.fromkeys(label for row in rows for label in row.labels):
+    for label in sorted({label for row in rows for label in row.labels}):
         names = [row.name for row in rows if label in row.labels]
         everyone = len(names) == sum(row.failure is None for row in rows)
         found.append(f"{label}: {'all' if everyone else ', '.join(names)}")
     for row in rows:
-        if row.failure is None and not row.valid:
+        if changed.CHANGED in row.labels:
+            found.append(f"{row.name}: {row.reason}; its numbers may not be those of the run")
+        elif row.failure is None and not row.valid:
             found.append(f"{row.name}: a trial is invalid; its numbers are no results")
-        elif row.failure is None and not row.verdict:
-            found.append(f"{row.name}: verdict false, {row.reason}")
+        elif row.failure is None and row.verdict is not Outcome.PASS:
+            word = "" if row.verdict is None else row.verdict.upper()
+            found.append(f"{row.name}: {word}: {row.reason}")
     return found

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 import textwrap
 from collections.abc import Sequence
@@ -13,18 +11,23 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rig import table_file
 from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement
-from rig.api.backends.rows import BackendRow, Figure, ModelComparison
+from rig.api.backends.rows import AS_FILE, AS_INTEGERS, BackendRow, Figure, ModelComparison
 from rig.network import complexity_text
 from rig.plain_text import visible
 from rig.results.stated import digits
-from rig.units import scale
+from rig.units import ends, not_known, scale
 
 SCHEMA = "neurorig-backends-1"
 _PAGE_COLUMNS = 100
+#: The line of what stands beside the reference: the network without any device.
+_LINES = {AS_INTEGERS: "(whole numbers)", AS_FILE: "(floating point)"}
 CAPTION = (
-    "decisions, outputs: samples on which every trial agrees with the reference; intervals of "
+    "decisions, outputs: samples on which every trial agrees with the reference; as integers: with "
+    "the network in whole numbers; as the file: decisions as in floating point; the line in "
+    "brackets is the network without a device: what quantisation alone changes; intervals of "
     "95 %: of times and energies the same samples measured again, of shares other samples of this "
     "kind"
 )
@@ -33,7 +36,9 @@ CAPTION = (
 def head(found: ModelComparison) -> list[str]:
     """Return the heads of the table."""
     parts = part_names(found)
-    return ["backend", "decisions", *parts, *found.main_metrics, "time", "energy", "rule"]
+    beside = [found.beside] if found.beside else []
+    metrics = found.main_metrics
+    return ["backend", "decisions", *parts, *beside, *metrics, "time", "energy", "rule"]
 
 
 def cells(row: BackendRow, found: ModelComparison) -> list[str]:
@@ -45,11 +50,24 @@ def cells(row: BackendRow, found: ModelComparison) -> list[str]:
         row.name,
         _agreed(row.agreement.decisions if row.agreement else None),
         *(_agreed(part_of(row.agreement, name)) for name in part_names(found)),
+        *([_agreed(row.beside)] if found.beside else []),
         *(figure_text(one) if one else "-" for one in figures),
         origin_of(row, "s"),
         origin_of(row, "J"),
         row.rule or "-",
     ]
+
+
+def quantisation_cells(found: ModelComparison) -> list[str]:
+    """Return the line of the network without a device: what quantisation alone changes; empty
+    without one.
+    """
+    if found.quantisation is None:
+        return []
+    agreed = [part_of(found.quantisation, name) for name in part_names(found)]
+    filled = ["-"] * (len(found.main_metrics) + 2)
+    cells = [_LINES[found.beside], _agreed(found.quantisation.decisions), *map(_agreed, agreed)]
+    return [*cells, "itself", *filled, "no device: the network alone"]
 
 
 def part_names(found: ModelComparison) -> list[str]:
@@ -80,22 +98,28 @@ def figure_text(figure: Figure) -> str:
     low, high = figure.interval
     factor, unit = scale(figure.value, figure.unit)
     value = figure.value * factor
+    if low is None and high is None:
+        why = not_known(figure.reason) if figure.reason else "not known"
+        return f"{value:.4g} {unit} ({why})".replace("  ", " ")
     if low is None or high is None:
-        return f"{value:.4g} {unit} (no interval)".replace("  ", " ")
+        return f"{value:.4g} ({ends(low, high, figure.value, factor)}) {unit}".rstrip()
     half = (high - low) / 2 * factor
     decimals = digits(half, value)
     middle = abs(figure.value * 2 - low - high) * factor <= 1e-6 * half
     if middle and figure.unit != "1":
         return f"{value:.{decimals}f} ± {half:.{decimals}f} {unit}"
-    ends = " to ".join(f"{end * factor:.{decimals}f}" for end in (low, high))
-    return f"{value:.{decimals}f} ({ends}) {unit}".rstrip()
+    return f"{value:.{decimals}f} ({ends(low, high, figure.value, factor)}) {unit}".rstrip()
 
 
 def _agreed(agreed: Agreed | None) -> str:
     if agreed is None:
         return "-"
     late = f" ({agreed.lag_steps} steps late)" if agreed.lag_steps else ""
-    return f"{agreed.count} of {agreed.samples}{late}" if agreed.told else "not told"
+    if not agreed.told:
+        return "not told"
+    away = agreed.largest if agreed.unit and agreed.count < agreed.samples else None
+    off = f", {away:.2g} off" if away is not None else ""
+    return f"{agreed.count} of {agreed.samples}{late}{off}"
 
 
 def about(found: ModelComparison) -> list[str]:
@@ -132,7 +156,8 @@ def _differences(found: Agreement) -> list[str]:
         lines.append(f"decides otherwise on sample {'; '.join(found.differing)}")
     for part in found.parts:
         if part.told and part.count < part.samples and part.largest is not None:
-            lines.append(f"{part.what} differ by up to {part.largest:g}")
+            unit = f" in {part.unit}" if part.unit else ""
+            lines.append(f"{part.what} differ by up to {part.largest:.6g}{unit}")
     return lines
 
 
@@ -140,6 +165,7 @@ def markdown(found: ModelComparison) -> str:
     """Return the comparison as a page's section: lines, table, lines."""
     heads = head(found)
     rows = [cells(row, found) for row in found.rows]
+    rows += [each for each in [quantisation_cells(found)] if each]
     table = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for row in rows:
         filled = [*row, *[""] * (len(heads) - len(row))]
@@ -173,25 +199,23 @@ def csv_text(found: ModelComparison) -> str:
     """Return the comparison as CSV: a line a backend, numbers in SI units, the network's complexity
     behind them.
     """
-    stream = io.StringIO()
     names = ["decisions", "outputs", *(name for name in part_names(found) if name != "outputs")]
     columns = ["backend", "sut", "kind", "monitor", "session", "failure", "trials", "samples"]
     columns += ["valid", "verdict", "labels", "rule", "time_origin", "energy_origin"]
     columns += [f"agree_{name.replace(' ', '_')}" for name in names]
+    columns += ["largest_membranes", "agree_beside", "quantisation_decisions"]
     for metric in found.metrics:
         columns += [f"{metric}{end}" for end in ("", "_low", "_high", "_other_low", "_other_high")]
     counted = dataclasses.asdict(found.complexity) if found.complexity else {}
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*columns, *(f"network_{key}" for key in counted)])
-    for row in found.rows:
-        writer.writerow(_csv_cells(row, found, names) + list(counted.values()))
-    return stream.getvalue()
+    rows = [[*columns, *(f"network_{key}" for key in counted)]]
+    rows += [_csv_cells(row, found, names) + list(counted.values()) for row in found.rows]
+    return table_file.text(rows)
 
 
 def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) -> list[Any]:
     line: list[Any] = [row.name, row.sut, row.kind, row.monitor, row.session or ""]
     line += [_why(row) if row.failure else "", row.trials or "", found.samples]
-    line += [row.valid, row.verdict, "; ".join(row.labels), row.rule]
+    line += [row.valid, row.verdict or "", "; ".join(row.labels), row.rule]
     line += [origin_of(row, "s"), origin_of(row, "J")]
     agreement = row.agreement
     for name in names:
@@ -199,6 +223,10 @@ def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) ->
             agreement.decisions if agreement and name == "decisions" else part_of(agreement, name)
         )
         line.append(part.count if part and part.told else "")
+    away = part_of(agreement, "membranes")
+    line.append(away.largest if away and away.told else "")
+    line.append(row.beside.count if row.beside else "")
+    line.append(found.quantisation.decisions.count if found.quantisation else "")
     for metric in found.metrics:
         figure = row.figure(metric)
         line += [figure.value, *figure.same_samples, *figure.other_samples] if figure else [""] * 5

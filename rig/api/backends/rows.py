@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.api.backends.agreement import Agreement
+from rig.api.backends.agreement import Agreed, Agreement
 from rig.api.sessions.session import Session
 from rig.errors import RigError
 from rig.network.complexity import Complexity
+from rig.results.verdict import Outcome
+
+#: What stands beside a reference, as tables call it.
+AS_INTEGERS = "as integers"
+AS_FILE = "as the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,8 @@ class Figure:
     """A headline metric of a backend, with the 95 % intervals of its session: for the same samples
     measured again, and for other samples; an end is None where there is none. `origin` is one of
     the four labels, empty for what is neither a time nor an energy. `shown` names the interval
-    that stands in tables: of a share that for other samples, as all backends had the same ones.
+    that stands in tables: of a share that for other samples, as all backends had the same ones;
+    `reason` says why that one is not known.
     """
 
     metric: str
@@ -30,6 +36,7 @@ class Figure:
     other_samples: tuple[float | None, float | None]
     shown: str
     origin: str
+    reason: str = ""
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
@@ -55,10 +62,11 @@ class Failure:
 class BackendRow:
     """A backend: its name in the comparison, its session, and what came of it.
 
+    `beside`: on how many samples it agrees with what the comparison has beside its reference.
     `rule` is what the backend says of how it runs the network, where that is told: conventions that
     differ explain answers that do. `failure` is there where it has no result; then the rest is
-    empty. `valid`: the session ended, and every trial is valid; `verdict`: the trials replicate;
-    `reason` says why they do not.
+    empty. `valid`: the session ended, and every trial is valid; `verdict` is whether the trials
+    replicate, `reason` why they do not.
     """
 
     name: str
@@ -68,11 +76,12 @@ class BackendRow:
     monitor: str = ""
     trials: int = 0
     valid: bool = False
-    verdict: bool = False
+    verdict: Outcome | None = None
     reason: str = ""
     labels: tuple[str, ...] = ()
     rule: str = ""
     agreement: Agreement | None = None
+    beside: Agreed | None = None
     figures: tuple[Figure, ...] = ()
     failure: Failure | None = None
 
@@ -85,8 +94,11 @@ class BackendRow:
 class ModelComparison:
     """One model and one set of samples on several backends.
 
-    `reference` says whose answers the others are compared with. `complexity` is the network's,
-    counted without any device, where the sessions tell it. `notes` are what a reader must know.
+    `reference` says whose answers the others are compared with. `beside` names what they are
+    compared with as well: the network in whole numbers, where the file in floating point is the
+    reference, or the other way round; `quantisation` is how both agree. `complexity` is the
+    network's, counted without any device, where the sessions tell it. `notes` are what a reader
+    must know.
     """
 
     model: str
@@ -96,6 +108,8 @@ class ModelComparison:
     data: str
     reference: str
     rows: tuple[BackendRow, ...]
+    beside: str = ""
+    quantisation: Agreement | None = None
     complexity: Complexity | None = None
     notes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()

@@ -20,12 +20,15 @@ from rig.errors import ConfigError, RigError
 from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
 from rig.session import session
+from rig.stop import Stop
 from rig.store.events import Subscriber
-from rig.store.session_folder import BENCH, EVENTS
+from rig.store.session_folder import BENCH, EVENTS, SessionFolder
 
 #: The task of a model that no other task knows for its own.
 _ANY_MODEL = "network"
 _SAMPLES = 40
+#: Settings of that task that say what the file leaves open.
+_CONVENTIONS = frozenset({"dt_s", "rule", "reset", "spikes_max", "start"})
 _SCENARIO = {"single_stream": {"idle_s": 0.3}}
 #: A backend of which nothing is known draws nothing that could be simulated.
 _NO_MONITOR: dict[str, Any] = {NO_MONITOR: {}}
@@ -52,16 +55,19 @@ class Wanted:
     trials: int = 5
     bench: Path | None = None
     overrides: tuple[str, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A backend's name, and the text of its bench, resolved."""
+    """A backend's name, the text of its bench, resolved, its trials, and whether its device comes
+    from an example bench.
+    """
 
     name: str
     text: str
     trials: int
+    from_example: bool = False
 
 
 def plan(name: str, wanted: Wanted) -> Planned:
@@ -70,9 +76,11 @@ def plan(name: str, wanted: Wanted) -> Planned:
 
     `name` is that of a table [sut.NAME] in the bench file, else a bench file of its own, else an
     example bench, else a kind of backend, as its example bench with simulated energy has it, else
-    the beginning of an example bench's name, before "-" and the task.
+    the beginning of an example bench's name, before "-" and the task: of another task than the
+    model's the backend of that bench, without a monitor.
     """
     own = _tables(wanted.bench)
+    from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
     if name in own.get("sut", {}):
         # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
         tree: dict[str, Any] = {"sut": {name.partition("-")[0]: own.get("sut", {})[name]}}
@@ -95,10 +103,12 @@ def plan(name: str, wanted: Wanted) -> Planned:
     tree |= {"task": {task_kind: task}, "scenario": scenario, "bench": bench, "claim": {}}
     folder = wanted.bench.resolve().parent if wanted.bench else Path.cwd()
     resolved = config.parsed(tomli_w.dumps(tree), folder)
-    return Planned(Path(name).stem, _overridden(resolved, wanted.overrides), wanted.trials)
+    text = overridden(resolved, wanted.overrides)
+    said = any(one.partition("=")[0].endswith(".program") for one in wanted.overrides)
+    return Planned(Path(name).stem, text, wanted.trials, from_example and not said)
 
 
-def _overridden(resolved: Config, overrides: Sequence[str]) -> str:
+def overridden(resolved: Config, overrides: Sequence[str]) -> str:
     """Return the whole text with all defaults, and with what the command line says: of a device or
     monitor only where a backend has that kind, as another would be put in its place.
     """
@@ -140,7 +150,11 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     task, _ = _task({}, wanted)
     known = examples.examples()
     named = [one for one in known if one.name == name]
-    of_kind = [one for one in known if (one.sut, one.task) == (name, task)]
+    of_kind = [
+        one
+        for one in known
+        if (one.sut, one.task) == (name, task) and not _is_variant(one.name, name, task)
+    ]
     of_kind.sort(
         key=lambda one: (
             not one.name.startswith(name),
@@ -153,22 +167,47 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     if found := [*named, *of_kind, *of_task]:
         return config.load(found[0].path)
     kinds = plugins.names("sut")
-    if name not in kinds:
-        benches = ", ".join(one.name for one in known if one.task == task)
-        raise UnknownBackend(
-            f"no backend, example bench or bench file {name!r}",
-            path="--suts",
-            try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
-        )
-    bare = {"sut": {name: {}}, "monitor": _NO_MONITOR, "scenario": _SCENARIO}
-    # The task is the model's, which takes the place of this one.
-    return config.parsed(tomli_w.dumps(bare | {"task": {"null": {}}}), Path.cwd())
+    if name in kinds:
+        return _bare({name: {}})
+    if others := [one for one in known if one.name.rpartition("-")[0] == name]:
+        # Of another task only the backend is taken: the rest of the file describes that task.
+        other = tomllib.loads(config.load(others[0].path).toml())
+        return _bare(other.get("sut", {}))
+    benches = ", ".join(one.name for one in known if one.task == task)
+    raise UnknownBackend(
+        f"no backend, example bench or bench file {name!r}",
+        path="--suts",
+        try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
+    )
+
+
+def _bare(sut: dict[str, Any]) -> Config:
+    """Return a bench of nothing but a backend; its task is the model's, which takes the place of
+    this one.
+    """
+    bare = {"sut": sut, "monitor": _NO_MONITOR, "scenario": _SCENARIO, "task": {"null": {}}}
+    return config.parsed(tomli_w.dumps(bare), Path.cwd())
+
+
+def _is_variant(bench: str, kind: str, task: str) -> bool:
+    """Return whether an example bench is for a name of its own, such as loihi-fixed-asc for
+    loihi-fixed.
+    """
+    own = f"{kind}-{task}"
+    return bench != own and bench.startswith(f"{kind}-") and bench.endswith(f"-{task}")
 
 
 def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
     """Return kind and settings of the task: the bench file's, else the one whose model it is."""
     table = own.get("task") or {task_of(wanted.model): {}}
     kind, settings = next(iter(table.items()))
+    if kind != _ANY_MODEL and (given := sorted(wanted.files.keys() & _CONVENTIONS)):
+        raise ConfigError(
+            f"{wanted.model.name} is the model of [task.{kind}], whose conventions are its own",
+            path="MODEL.nir",
+            evidence=f"given: {', '.join(given)}",
+            try_next="no --dt, --as, --reset; or --bench FILE with [task.network]",
+        )
     settings = {**settings, **wanted.files, "model": str(wanted.model.resolve())}
     if wanted.samples is not None:
         settings |= {"samples": wanted.samples}
@@ -196,17 +235,18 @@ def task_of(model: Path) -> str:
 
 
 def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
-    """Return the newest session of the very same bench, finished or cut off; None without one, or
-    where the task's model or data are other ones now.
+    """Return the newest session of the very same bench, finished or cut off, that is as its run
+    left it; None without one, or where the task's model or data are other ones now.
     """
     facts = task.provenance() if task is not None else {}
     for path in sorted((path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True):
         found = Session(path)
         try:
-            if (path / BENCH).read_text(encoding="utf-8") != planned.text:
+            if SessionFolder(path).bench_text() != planned.text:
                 continue
             told = found.results.provenance.task.stored
-            if all(told.get(key) == value for key, value in facts.items()):
+            same = all(told.get(key) == value for key, value in facts.items())
+            if same and not found.changed:
                 return found
         except (RigError, OSError, KeyError, AttributeError):
             continue
@@ -214,10 +254,14 @@ def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
 
 
 def run(
-    planned: Planned, root: Path, task: Task | None, subscribers: Sequence[Subscriber] = ()
+    planned: Planned,
+    root: Path,
+    task: Task | None,
+    subscribers: Sequence[Subscriber] = (),
+    stop: Stop | None = None,
 ) -> Backend:
     """Return the backend's session: the one that is there, that one resumed, or a new one. Where
-    the backend cannot run, why; Ctrl-C passes.
+    the backend cannot run, why; raises Stopped where `stop` was asked for.
     """
     try:
         before = earlier(planned, root, task)
@@ -225,19 +269,20 @@ def run(
             return Backend(planned.name, before)
         if before is not None:
             try:
-                return Backend(
-                    planned.name, Session(session.resume(before.path, subscribers).folder)
-                )
+                resumed = session.resume(before.path, subscribers, stop)
+                return Backend(planned.name, Session(resumed.folder))
             except ConfigError:
                 pass  # by another version of the rig, or on another device: a session of its own
-        return Backend(planned.name, Session(_new(planned, root, subscribers)))
+        return Backend(planned.name, Session(_new(planned, root, subscribers, stop)))
     except RigError as error:
         return Backend(planned.name, None, Failure.of(error))
 
 
-def _new(planned: Planned, root: Path, subscribers: Sequence[Subscriber]) -> Path:
+def _new(
+    planned: Planned, root: Path, subscribers: Sequence[Subscriber], stop: Stop | None
+) -> Path:
     with tempfile.TemporaryDirectory(prefix="neurorig-compare-") as folder:
         path = Path(folder) / BENCH
         path.write_text(planned.text, encoding="utf-8")
-        with session.open_bench(path) as opened:
+        with session.open_bench(path, stop=stop) as opened:
             return opened.run(planned.trials, root, subscribers).folder

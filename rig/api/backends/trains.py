@@ -19,18 +19,18 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import foreign_files
 from rig.api.backends.agreement import Agreed
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.parts import open_part, open_task
-from rig.errors import DataError, NotInSession, storage_error
+from rig.errors import DataError, NotInSession
 from rig.interfaces.network_task import Trained
 from rig.model.steps import Load, Query
 from rig.network.trains import unpacked
-from rig.store.session_folder import BENCH, SessionFolder
+from rig.store.event_file import write_derived
+from rig.store.session_folder import BENCH, TRAINS, SessionFolder
 
-#: Where a session keeps them: an array (steps, outputs) for each sample, by its index.
-TRAINS = "trains.npz"
 #: What is compared, as tables call it.
 WHAT = "spike trains"
 #: So much later trains are looked at that are not equal as they are.
@@ -76,20 +76,18 @@ def record(session: Session, indices: Sequence[int]) -> None:
 def _write(folder: Path, found: Mapping[str, Any]) -> None:
     stream = io.BytesIO()
     np.savez_compressed(stream, **found)
-    try:
-        (folder / TRAINS).write_bytes(stream.getvalue())
-    except OSError as error:
-        raise storage_error(error, folder) from error
-    SessionFolder(folder).record_derived(TRAINS)
+    write_derived(SessionFolder(folder), TRAINS, stream.getvalue())
 
 
 def read(session: Session) -> Trains:
     """Return the trains that a session keeps; none where it keeps none. Raises DataError."""
     path = session.path / TRAINS
-    if not path.exists():
+    try:
+        block = foreign_files.read_bytes(path, session.path)
+    except FileNotFoundError:
         return {}
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(block), allow_pickle=False) as stored:
             return {int(name): np.asarray(stored[name], np.float64) for name in stored}
     except (
         OSError,

@@ -18,10 +18,12 @@ from enum import Enum
 from rig.api.comparing.provenance_changes import Change, changes
 from rig.api.sessions.session import Session
 from rig.errors import DataError, RigError
+from rig.results import changed
 from rig.results.document import IntervalResult, MetricResult, Results
 from rig.stats.coverage_factor import coverage_factor
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import CATALOGUE, SessionFolder
+from rig.units import not_known
 
 #: Components that are errors of the instrument itself, and stay while it does.
 _OF_INSTRUMENT = (
@@ -60,7 +62,8 @@ class MetricPair:
     `apart` and `shared` are None where an interval of the metric is not made of a standard
     uncertainty, as that of a percentile or a share: then two intervals that do not meet tell.
     `shared_parts` names the components that the two have in common. `reason` says what the outcome
-    rests on, or why none can be told.
+    rests on, or why none can be told. `same_samples`: both measured the same samples, so that the
+    intervals for these are compared, else those for other samples.
     """
 
     name: str
@@ -74,6 +77,11 @@ class MetricPair:
     shared_parts: tuple[str, ...]
     outcome: Outcome
     reason: str
+    same_samples: bool = True
+
+    def interval(self, row: MetricResult) -> IntervalResult:
+        """Return the interval of one of the two by which they are compared."""
+        return row.same_samples if self.same_samples else row.other_samples
 
     @property
     def better(self) -> bool | None:
@@ -96,6 +104,12 @@ class SessionComparison:
     changes: tuple[Change, ...]
     shared_rails: tuple[str, ...]
     notes: tuple[str, ...]
+    same_samples: bool = True
+
+    @property
+    def question(self) -> str:
+        """Return which intervals are compared."""
+        return "for the same samples" if self.same_samples else "for other samples"
 
 
 def compare(first: Session, second: Session) -> SessionComparison:
@@ -103,6 +117,7 @@ def compare(first: Session, second: Session) -> SessionComparison:
     results, notes = _both_results(first, second)
     rails: tuple[str, ...] = ()
     pairs: tuple[MetricPair, ...] = ()
+    same = True
     if results is not None:
         one, other = results
         rails = _shared_rails(one.provenance, other.provenance)
@@ -110,7 +125,7 @@ def compare(first: Session, second: Session) -> SessionComparison:
         notes = (*notes, *_notes(one, other, rails, same))
         pairs = tuple(_pairs(one, other, rails, same))
     changed = tuple(changes(first.path, second.path))
-    return SessionComparison(first, second, pairs, changed, rails, notes)
+    return SessionComparison(first, second, pairs, changed, rails, notes, same)
 
 
 def _both_results(
@@ -128,7 +143,10 @@ def _both_results(
             said = error.cause if isinstance(error, RigError) else repr(error)
             notes.append(f"{session.path.name} has no results: {said}")
             continue
-        if not session.valid:
+        if session.changed:
+            said = changed.reason(session.changed)
+            notes.append(f"{session.path.name} was changed after its run: {said}")
+        elif not session.valid:
             notes.append(f"{session.path.name} is not valid: its numbers are no results")
     return ((found[0], found[1]) if len(found) == 2 else None), tuple(notes)
 
@@ -176,8 +194,8 @@ def _notes(one: Results, other: Results, rails: Sequence[str], same: bool) -> It
         yield "one session is simulated, the other is not"
     if not same:
         yield (
-            "the sessions measured different samples: their choice is part of the uncertainty of "
-            "each difference"
+            "the sessions measured different samples: intervals are those for other samples, so "
+            "the choice of samples is part of the uncertainty of each difference"
         )
     measured = one.provenance.monitors
     names = [measured[rail].serial for rail in rails]
@@ -218,7 +236,18 @@ def pair(
 
     def known(outcome: Outcome, reason: str) -> MetricPair:
         return MetricPair(
-            name, unit, first, second, difference, relative, apart, shared, parts, outcome, reason
+            name,
+            unit,
+            first,
+            second,
+            difference,
+            relative,
+            apart,
+            shared,
+            parts,
+            outcome,
+            reason,
+            same_samples,
         )
 
     row = first or second
@@ -250,7 +279,7 @@ def _by_intervals(intervals: Sequence[IntervalResult], difference: float) -> tup
     """Judge a metric whose intervals are not made of a standard uncertainty."""
     missing = [interval.reason for interval in intervals if interval.reason]
     if missing:
-        return Outcome.UNKNOWN, f"no interval: {missing[0]}"
+        return Outcome.UNKNOWN, f"its interval is {not_known(missing[0])}"
     if difference == 0:
         return Outcome.EQUAL, "the same value"
     low, high = (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import RigError
-from rig.store.session_folder import BENCH, PROVENANCE, read_json
+from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
 
 #: What differs between any two sessions, and says nothing of a difference in their numbers.
 _ORDINARY = ("created_utc", "bench_sha256")
@@ -76,8 +76,8 @@ def _content(folder: Path) -> dict[str, Any]:
     """Return bench file and provenance of a session, as far as they can be read."""
     found: dict[str, Any] = {}
     try:
-        found |= {"bench": tomllib.loads((folder / BENCH).read_text(encoding="utf-8"))}
-    except (OSError, ValueError):
+        found |= {"bench": tomllib.loads(SessionFolder(folder).bench_text())}
+    except (RigError, ValueError):
         found |= {"bench": "cannot be read"}
     try:
         content = read_json(folder / PROVENANCE)

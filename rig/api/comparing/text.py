@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rig.api.comparing.comparison import MetricPair, Spread
 from rig.results.document import MetricResult
-from rig.results.stated import ends, stated
+from rig.results.stated import Notes, ends, stated
 from rig.units import scale
 
 _DECIMALS_MAX = 9
@@ -21,8 +21,10 @@ def factor(pair: MetricPair) -> tuple[float, str]:
     return scale(max(values, default=None), pair.unit)
 
 
-def value_text(pair: MetricPair, row: MetricResult | None) -> str:
-    """Return "1.8892 ± 0.0059 mJ": the value with its interval for the same samples."""
+def value_text(pair: MetricPair, row: MetricResult | None, notes: Notes | None = None) -> str:
+    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are compared;
+    long reasons of missing ones go to the `notes` of a table.
+    """
     if row is None:
         return "-"
     told = stated(row)
@@ -31,7 +33,9 @@ def value_text(pair: MetricPair, row: MetricResult | None) -> str:
         value = told.value
     else:
         value = "-" if row.value is None else f"{row.value * many:.4g}"
-    interval = "" if row.same_samples.reason else ends(row.same_samples, many)
+    interval = ends(pair.interval(row), row.value, many)
+    if notes is not None:
+        interval = notes.cell(interval)
     if interval and not interval.startswith("±"):
         interval = f"({interval})"
     return " ".join(filter(None, (value, interval, unit)))

@@ -7,19 +7,31 @@ import difflib
 import html
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rig.results import stated
 from rig.results.document import IntervalResult, MetricResult
+from rig.results.verdict import Outcome
 from rig.stats.interval import Interval
-from rig.units import quantity
+from rig.units import ends, not_known, quantity, scale
+
+if TYPE_CHECKING:
+    import pandas
 
 SAME_SAMPLES = "same_samples"
 OTHER_SAMPLES = "other_samples"
 _QUESTIONS = {SAME_SAMPLES: "measured again", OTHER_SAMPLES: "for other samples"}
+
+
+#: The verdict on one metric in a word.
+WORDS: dict[bool | None, str] = {
+    True: Outcome.PASS.upper(),
+    False: Outcome.FAIL.upper(),
+    None: Outcome.NOT_TESTED.upper(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class SessionMetric:
     `same_samples` is the 95 % interval in which the value would lie if the same samples were
     measured again, `other_samples` the one for other samples of the same kind. `verdict` says
     whether the metric replicates by the session's rule; None where the rule does not look at it.
-    `value` is NaN where there is none.
+    `value` is NaN where there is none. `labels` are those of the session, such as SIMULATED.
     """
 
     name: str
@@ -58,9 +70,12 @@ class SessionMetric:
     verdict: bool | None
     higher_is_better: bool | None
     row: MetricResult | None = field(compare=False, default=None)
+    labels: tuple[str, ...] = field(compare=False, default=())
 
     @classmethod
-    def of(cls, name: str, row: MetricResult, verdict: bool | None) -> SessionMetric:
+    def of(
+        cls, name: str, row: MetricResult, verdict: bool | None, labels: tuple[str, ...] = ()
+    ) -> SessionMetric:
         """Return a metric from its row of results.json."""
         same = _interval(row.same_samples)
         return cls(
@@ -74,10 +89,14 @@ class SessionMetric:
             verdict,
             row.higher_is_better,
             row,
+            labels,
         )
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, form: str) -> str:
+        return format(self.value, form) if form else str(self)
 
     def __lt__(self, limit: object) -> bool:
         return self._compared(operator.lt, limit)
@@ -109,7 +128,7 @@ class SessionMetric:
 
     def statement(self) -> str:
         """Return value, both intervals and verdict in words, a line each."""
-        judged = {True: "true", False: "false", None: "the rule does not look at this metric"}
+        judged = WORDS | {None: "NOT TESTED: the rule does not look at this metric"}
         lines = [f"{self.name} is {quantity(self.value, self.unit)}"]
         lines += [
             f"{question}: {self._range(getattr(self, which))}"
@@ -119,9 +138,12 @@ class SessionMetric:
 
     def __repr__(self) -> str:
         expanded = self.same_samples.expanded_uncertainty
+        other = f"{_QUESTIONS[OTHER_SAMPLES]} {self._range(self.other_samples)}"
+        marked = beside(self.labels)
         if expanded is not None:
-            return f"{self.name} = {quantity(self.value, self.unit, expanded)}"
-        return f"{self.name} = {quantity(self.value, self.unit)} ({self._range(self.same_samples)})"
+            return f"{self.name} = {quantity(self.value, self.unit, expanded)}, {other}{marked}"
+        same = f"{self._range(self.same_samples)} {_QUESTIONS[SAME_SAMPLES]}"
+        return f"{self.name} = {quantity(self.value, self.unit)}, {same}, {other}{marked}"
 
     def _compared(self, compare: Callable[[float, float], Any], limit: object) -> bool:
         if not isinstance(limit, Real):
@@ -136,18 +158,26 @@ class SessionMetric:
         interval: Interval = getattr(self, which)
         ok = interval.known and math.isfinite(self.value) and judge(interval)
         verb = "" if ok else "not " if interval.known else "cannot be said to be "
-        judged = {True: "true", False: "false", None: "none"}[self.verdict]
         value = f"{self.name} = {quantity(self.value, self.unit)}"
         range_ = f"{self._range(interval)} {_QUESTIONS[which]}"
         return Comparison(
-            ok, f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, verdict {judged}"
+            ok,
+            f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, {WORDS[self.verdict]}",
         )
 
     def _range(self, interval: Interval) -> str:
         if not interval.known:
-            return f"no interval: {interval.reason or 'the value is not finite'}"
-        ends = [_end(end, interval, self.unit) for end in (interval.low, interval.high)]
-        return f"{ends[0]} to {ends[1]}"
+            return not_known(interval.reason or "the value is not finite")
+        sizes = [
+            abs(end) for end in (self.value, interval.low, interval.high) if math.isfinite(end)
+        ]
+        shown = (
+            abs(self.value)
+            if math.isfinite(self.value) and self.value
+            else max(sizes, default=None)
+        )
+        factor, unit = scale(shown, self.unit)
+        return f"{ends(interval.low, interval.high, self.value, factor)} {unit}".rstrip()
 
 
 class Metrics(Mapping[str, SessionMetric]):
@@ -177,12 +207,43 @@ class Metrics(Mapping[str, SessionMetric]):
         rows = [cells(metric) for metric in self._metrics.values()]
         return table_html(heads, rows)
 
+    @property
+    def table(self) -> pandas.DataFrame:
+        """Return all metrics as a table: a row each, by name; value, unit, the ends of both 95 %
+        intervals, standard uncertainty, verdict. `attrs["labels"]` are the session's labels.
+        """
+        import pandas
+
+        rows = [_row(metric) for metric in self._metrics.values()]
+        found = pandas.DataFrame(rows, index=pandas.Index(self._metrics, name="metric"))
+        labels = {label: None for metric in self._metrics.values() for label in metric.labels}
+        found.attrs.update(labels=tuple(labels))
+        return found
+
     def _missing(self, name: str) -> str:
         if name in self.absent:
             return f"{name} is absent: {self.absent[name]}"
         close = difflib.get_close_matches(name, self._metrics, 3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {list(self)}"
         return f"no metric {name}: {hint}"
+
+
+def beside(labels: Sequence[str]) -> str:
+    """Return labels as they stand behind a number: " (SIMULATED, SUBSET)"."""
+    return f" ({', '.join(labels)})" if labels else ""
+
+
+def _row(metric: SessionMetric) -> dict[str, Any]:
+    return {
+        "value": metric.value,
+        "unit": metric.unit,
+        "same_low": metric.same_samples.low,
+        "same_high": metric.same_samples.high,
+        "other_low": metric.other_samples.low,
+        "other_high": metric.other_samples.high,
+        "standard_uncertainty": metric.standard_uncertainty,
+        "verdict": WORDS[metric.verdict],
+    }
 
 
 def cells(metric: SessionMetric) -> tuple[str, ...]:
@@ -200,16 +261,6 @@ def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _end(end: float, interval: Interval, unit: str) -> str:
-    """Return an end of an interval with two digits of the interval's half-width."""
-    if math.isinf(end):
-        return "no bound"
-    half = (interval.high - interval.low) / 2
-    text = quantity(end, unit, half if math.isfinite(half) and half else None)
-    number, sign, rest = text.partition(" ± ")
-    return f"{number} {rest.partition(' ')[2]}".rstrip() if sign else text
 
 
 def _interval(row: IntervalResult) -> Interval:

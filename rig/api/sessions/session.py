@@ -8,29 +8,31 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rig import typed
 from rig.api.sessions import tables
-from rig.api.sessions.metric import Metrics, SessionMetric, cells, table_html
+from rig.api.sessions.metric import Metrics, SessionMetric, beside, cells, table_html
 from rig.api.sessions.problem_places import ProblemPlace, place_of
 from rig.api.traces import span_lines
 from rig.api.traces.spans import Spans
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
 from rig.problems import PROBLEM_CODES
-from rig.results import document, labels
+from rig.results import changed, document, labels
 from rig.results import results as reduction
 from rig.results.document import Results
-from rig.store import provenance_file, sample_lines
+from rig.results.verdict import Outcome
+from rig.store import provenance_file, sample_lines, verified
 from rig.store.sample_lines import TrialLines
 from rig.store.segments import counted, segments
 from rig.store.session_folder import EVENTS, PROVENANCE, RESULTS, SessionFolder, no_session
+from rig.store.verified import Change
 
 if TYPE_CHECKING:
     import pandas
@@ -70,22 +72,34 @@ class SessionProblem:
         return PROBLEM_CODES.get(self.code, "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionVerdict:
-    """The verdict of a session: whether the trials replicate, by which rule; `reason` names the
-    first thing that failed.
+    """The verdict of a session: whether the trials replicate, by which rule, and of what.
+
+    `reason` names what failed first, or why the rule was not applied. `scope` says in one sentence
+    what the verdict is about: the metrics `covered`, and those `not_tested`, each with the reason.
     """
 
-    ok: bool
+    outcome: Outcome
     rule: str
     reason: str = ""
+    scope: str = ""
+    covered: tuple[str, ...] = ()
+    not_tested: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the verdict is PASS."""
+        return self.outcome is Outcome.PASS
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __repr__(self) -> str:
+        about = f" for {self.scope}" if self.scope and self.ok else ""
         reason = f": {self.reason}" if self.reason else ""
-        return f"{str(self.ok).lower()} ({self.rule}{reason})"
+        return f"{self.outcome.upper()}{about} ({self.rule}{reason}){beside(self.labels)}"
 
 
 class Session:
@@ -107,6 +121,15 @@ class Session:
             return _UNREADABLE
 
     @cached_property
+    def changed(self) -> tuple[Change, ...]:
+        """Return which files were changed, removed or added after the run, by their SHA-256 in
+        events.jsonl; empty where none was.
+
+        Traces, which may have gigabytes, are left to `check`.
+        """
+        return verified.changes(self._folder)
+
+    @cached_property
     def results(self) -> Results:
         """Return the results; of a session that did not end, what its finished trials give."""
         if (self.path / RESULTS).exists():
@@ -126,10 +149,13 @@ class Session:
     @cached_property
     def metrics(self) -> Metrics:
         """Return the metrics by name."""
-        judged = self.results.replication.per_metric
+        verdict = self.results.replication
+        judged = {name: one.ok for name, one in verdict.per_metric.items()}
+        judged |= {name: one.ok for name, one in verdict.drawn.items()}
+        marked = self.labels
         return Metrics(
             {
-                name: SessionMetric.of(name, row, judged[name].ok if name in judged else None)
+                name: SessionMetric.of(name, row, judged.get(name), marked)
                 for name, row in self.results.metrics.items()
             },
             self.results.absent,
@@ -152,7 +178,9 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Return whether the session ended as it should, and every trial is valid."""
+        """Return whether the session ended as it should, is as it was then, and every trial is
+        valid.
+        """
         return not self.invalid_because
 
     @property
@@ -161,18 +189,29 @@ class Session:
         if self.status == _UNREADABLE:
             return "it cannot be read"
         trials = self.results.trials
-        reasons = [str(problem) for problem in self.problems]
+        reasons = [*map(str, self.changed), *map(str, self.problems)]
         if self.status != _SUCCESS:
             reasons.append(f"it did not finish ({self.status}), {len(trials)} trials are complete")
         return "\n".join(reasons)
 
     @property
     def verdict(self) -> SessionVerdict:
-        """Return whether the trials replicate; false where the session is not valid."""
+        """Return whether the trials replicate; INVALID where the session is not valid."""
         judged = self.results.replication
-        if judged.ok and not self.valid:
-            return SessionVerdict(False, judged.rule, self.invalid_because)
-        return SessionVerdict(judged.ok, judged.rule, judged.reason)
+        outcome = judged.judged
+        reason = judged.reason
+        if self.changed or not self.valid:
+            outcome = Outcome.INVALID
+            reason = changed.reason(self.changed) or self.invalid_because
+        return SessionVerdict(
+            outcome=outcome,
+            rule=judged.rule,
+            reason=reason,
+            scope=judged.scope,
+            covered=(*judged.per_metric, *judged.drawn),
+            not_tested=judged.not_tested,
+            labels=self.labels,
+        )
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -186,20 +225,29 @@ class Session:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..."""
-        return tuple(label.text for label in labels.of_provenance(self.provenance))
+        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..., and CHANGED
+        AFTER THE RUN where a file is not as events.jsonl has it.
+        """
+        found = (*labels.of_provenance(self.provenance), *changed.mark(self.changed))
+        return tuple(label.text for label in found)
 
     def trials(self) -> pandas.DataFrame:
         """Return a table of the trials: how each went, and its value of each metric."""
-        return _frame(tables.trial_rows(self.results))
+        return self._frame(tables.trial_rows(self.results))
 
     def samples(self) -> pandas.DataFrame:
         """Return a table of the timed samples: answers, latency and energy of each phase."""
-        return _frame(self._rows(tables.sample_rows))
+        return self._frame(self._rows(tables.sample_rows))
 
     def windows(self) -> pandas.DataFrame:
         """Return a table of all measured windows: of samples, idle times, streams, crossings."""
-        return _frame(self._rows(tables.window_rows))
+        return self._frame(self._rows(tables.window_rows))
+
+    def _frame(self, rows: Iterable[tables.Row]) -> pandas.DataFrame:
+        """Return rows as a table; `attrs["labels"]` are the session's."""
+        frame = _frame(rows)
+        frame.attrs.update(labels=self.labels)
+        return frame
 
     def trace(self, trial: int, rail: str = "", segment: int = 1) -> SessionTrace:
         """Open the trace of a trial; `rail` names one of several monitors, `segment` a part of a
@@ -253,12 +301,14 @@ class Session:
 
     def _summary(self) -> str:
         """Return status, verdict and labels in one line, whatever state the folder is in."""
-        if self.status != _SUCCESS:
+        if self.status == _UNREADABLE:
             return self.status
         try:
+            if self.status != _SUCCESS:
+                return ", ".join([self.status, *(one.text for one in changed.mark(self.changed))])
             count = len(self.results.trials)
-            parts = [f"{count} trials", f"verdict {self.verdict}".replace("\n", "; ")]
-            return ", ".join([*parts, *self.labels])
+            parts = [f"{count} trials", f"{self.verdict}".replace("\n", "; ")]
+            return ", ".join(parts)
         except (RigError, OSError, KeyError, TypeError, ValueError):
             return _UNREADABLE
 

@@ -9,21 +9,26 @@ bytes that it carried.
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import platform
 import sys
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from rig import foreign_files
 from rig.api.support.redaction import Redaction, hosts_in, serials_in
 from rig.bench.scan import ScanRow
-from rig.errors import DataError, RigError, storage_error
-from rig.store import provenance
+from rig.errors import DataError, RigError
+from rig.plain_text import visible
+from rig.store import inventory, provenance, verified
 from rig.store.session_folder import (
     BENCH,
     EVENTS,
@@ -32,6 +37,7 @@ from rig.store.session_folder import (
     UART,
     SessionFolder,
     read_json,
+    write_bytes,
 )
 
 _TEXT_MAX_B = 1 << 20
@@ -61,16 +67,12 @@ class Bundle:
 
     def write(self, path: Path) -> Path:
         """Write the zip, whole or not at all; return its path."""
-        partial = path.with_name(path.name + ".partial")
-        try:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                for file in self.files:
-                    archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text)
-            return partial.replace(path)
-        except OSError as error:
-            raise storage_error(error, path) from error
-        finally:
-            partial.unlink(missing_ok=True)
+        block = io.BytesIO()
+        with zipfile.ZipFile(block, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in self.files:
+                archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text)
+        write_bytes(path, block.getvalue())
+        return path
 
 
 def collect(
@@ -85,6 +87,10 @@ def collect(
 
     `notes` is what the person who asks says.
     """
+    if session is not None:
+        if not session.is_dir():
+            raise DataError(f"{session} is no folder", try_next="the folder of a session")
+        inventory.refuse_strange(session)
     found = scan() if scan is not None else ()
     trees = [*_trees(session, bench), [asdict(row) for row in found]]
     serials = set().union(*(serials_in(tree) for tree in trees))
@@ -101,7 +107,9 @@ def collect(
         files.append(BundleFile("scan.json", "what is attached", rows + "\n"))
     if session is not None:
         files += _of_session(session)
-    clean = [BundleFile(one.name, one.what, redaction.text(one.text)) for one in files]
+    clean = [
+        replace(one, text=redaction.text(visible(one.text), one is not files[0])) for one in files
+    ]
     return Bundle(tuple(clean), keep_serials)
 
 
@@ -122,30 +130,30 @@ def versions() -> str:
 
 
 def _trees(session: Path | None, bench: Path | None) -> Iterator[Any]:
-    places = [bench] if bench is not None else []
+    texts: list[Callable[[], str]] = []
+    if bench is not None:
+        texts.append(partial(foreign_files.read_text, bench))
     if session is not None:
-        places.append(session / BENCH)
+        texts.append(SessionFolder(session).bench_text)
         try:
             yield read_json(session / PROVENANCE)
         except RigError:
             yield {}
-    for place in places:
+    for text in texts:
         try:
-            yield tomllib.loads(place.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            yield tomllib.loads(text())
+        except (OSError, ValueError, RigError):
             yield {}
 
 
 def _of_session(path: Path) -> Iterator[BundleFile]:
-    if not path.is_dir():
-        raise DataError(f"{path} is no folder", try_next="the folder of a session")
     for name, what in (
         (BENCH, "the bench file as resolved"),
         (PROVENANCE, "how the session came about"),
         (EVENTS, "what happened in the session"),
     ):
         if (path / name).is_file():
-            yield BundleFile(f"session/{name}", what, _text(path / name))
+            yield BundleFile(f"session/{name}", what, _text(path / name, path))
     if (path / RESULTS).is_file():
         yield BundleFile("session/metrics.json", "metrics and problems", _metrics(path / RESULTS))
     for number in SessionFolder(path).trials():
@@ -154,7 +162,7 @@ def _of_session(path: Path) -> Iterator[BundleFile]:
             yield BundleFile(
                 f"session/trial-{number}/uart.txt",
                 "times and lengths on the link, at its end",
-                _lengths(place),
+                _lengths(place, path),
             )
 
 
@@ -162,30 +170,32 @@ def _metrics(path: Path) -> str:
     try:
         content = read_json(path)
         chosen = {key: content[key] for key in ("schema", "metrics", "problems", "replication")}
+        if found := verified.changes(SessionFolder(path.parent)):
+            chosen = {"changed after the run": [str(change) for change in found]} | chosen
     except (RigError, LookupError, TypeError) as error:
         chosen = {"not readable": str(error)}
     return json.dumps(chosen, indent=1, ensure_ascii=False) + "\n"
 
 
-def _lengths(path: Path) -> str:
+def _lengths(path: Path, session: Path) -> str:
     """Return time, direction and length of the last blocks on a link; what they carried is the
     task's.
     """
-    lines = _text(path).splitlines()
+    lines = _text(path, session).splitlines()
     kept = [" ".join(line.split(" ")[:3]) for line in lines[-_LINES_MAX:]]
     more = [f"... {len(lines) - _LINES_MAX} lines before"] if len(lines) > _LINES_MAX else []
     return "\n".join([*more, *kept]) + "\n"
 
 
-def _text(path: Path) -> str:
-    """Return a text file, of a long one its end."""
+def _text(path: Path, folder: Path | None = None) -> str:
+    """Return a text file, of a long one its end; where `folder` is given, one that lies in it."""
     try:
-        with path.open("rb") as stream:
-            size_b = path.stat().st_size
+        with foreign_files.opened(path, folder) as stream:
+            size_b = os.fstat(stream.fileno()).st_size
             stream.seek(max(size_b - _TEXT_MAX_B, 0))
             content = stream.read()
-    except OSError as error:
-        return f"{path.name} cannot be read: {error.strerror or error}\n"
+    except (OSError, RigError) as error:
+        return f"{path.name} cannot be read: {error}\n"
     if size_b > _TEXT_MAX_B:
         content = content.partition(b"\n")[2]
     return content.decode("utf-8", "replace")

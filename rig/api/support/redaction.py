@@ -1,31 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text made fit to be shown to others: without secrets, home folders, names of people and
-computers, and, where wanted, without serial numbers.
+computers, addresses of a network, and, where wanted, without serial numbers.
 """
 
 from __future__ import annotations
 
 import getpass
+import ipaddress
 import platform
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+from rig import user_folders
 
 REMOVED = "<removed>"
 SERIAL = "<serial>"
 HOST = "<host>"
 USER = "<user>"
 HOME = "~"
+IP = "<ip>"
+MAC = "<mac>"
 
 _SECRET = (
-    r"pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key"
-    r"|credentials?|authorization|auth|cookie|session[-_]?id|community"
+    r"pass(?:word|wd|phrase|code)?|pwd|psk|secret|token|api[-_]?key|access[-_]?key"
+    r"|private[-_]?key|pre[-_]?shared[-_]?key|credentials?|authorization|auth|cookie"
+    r"|session[-_]?id|community"
+)
+#: A number that opens something. Alone it may be the pin of a board: `pin = 13` is taken out,
+#: `sync_pin = 13` stays.
+_PIN = (
+    r"(?<![\w.-])(?:(?:sim|card|user|device|wifi|wlan|wps|ble|bluetooth|pairing|unlock)[-_])?pin"
+    r"(?:[-_]?(?:code|number))?"
 )
 #: A key that names a secret, and its value in TOML, JSON, a command line or a log.
 _KEYED = re.compile(
-    rf"""((?<![A-Za-z])[\w.-]*?(?<![A-Za-z])(?:{_SECRET})s?(?![A-Za-z])[\w.-]*["']?\s*[=:]\s*)"""
+    rf"""((?:(?<![A-Za-z])[\w.-]*?(?<![A-Za-z])(?:{_SECRET})s?(?![A-Za-z])[\w.-]*|{_PIN})"""
+    r"""["']?\s*[=:]\s*)"""
     r'("{3}[\s\S]*?"{3}|\'{3}[\s\S]*?\'{3}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\[[^\]]*\]'
     r"|\{[^}]*\}|(?:bearer|basic)\s+\S+|[^\s,;&}\]]+)",
     re.IGNORECASE,
@@ -33,15 +45,28 @@ _KEYED = re.compile(
 #: Secrets that are known by their form.
 _FORMS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*KEY-----|\Z)"),
-    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{20,}"),
+    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"),
+    re.compile(r"\b(?:hf|npm)_[A-Za-z0-9]{16,}|\bpypi-[\w-]{16,}|\bAIza[\w-]{30,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"),
+    re.compile(r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"),
     re.compile(r"\bxox[a-z]-[A-Za-z0-9-]{10,}"),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._-]{8,}"),
 )
 #: user:password@ in an address.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s@\"']+@")
+_MAC = re.compile(
+    r"(?<![\w:.-])(?:[0-9A-F]{2}(?:([:-])[0-9A-F]{2})(?:\1[0-9A-F]{2}){4}"
+    r"|[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4})(?![\w:-])",
+    re.IGNORECASE,
+)
+#: Candidates for an address of the Internet protocol, version 4 or 6; ipaddress decides.
+_IP = re.compile(
+    r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\w)"
+    r"|(?<![\w.:-])(?=[0-9A-F:]*\d)(?:[0-9A-F]{0,4}:){2,7}"
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-F]{0,4})(?![\w:])",
+    re.IGNORECASE,
+)
 _HOMES = re.compile(
     r"/(?:home|Users)/[^/\s\"'\\:;,]+|[A-Za-z]:(?:\\\\?|/)Users(?:\\\\?|/)[^\\/\s\"':;,]+"
     r"|/root(?![\w-])"
@@ -71,19 +96,20 @@ class Redaction:
             user = getpass.getuser()
         except (KeyError, OSError):
             user = ""
-        try:
-            home = str(Path.home())
-        except RuntimeError:
-            home = ""
+        home = str(user_folders.home() or "")
         named = dict.fromkeys((platform.node(), *hosts))
         return cls(home, user, tuple(filter(None, named)), tuple(filter(None, serials)))
 
-    def text(self, content: str) -> str:
-        """Return a text without them."""
+    def text(self, content: str, addresses: bool = True) -> str:
+        """Return a text without them; `addresses` is False for a list of versions, some of which
+        look like addresses.
+        """
         content = _KEYED.sub(_without_value, content)
         for form in _FORMS:
             content = form.sub(REMOVED, content)
         content = _IN_ADDRESS.sub(f"{REMOVED}@", content)
+        if addresses:
+            content = _IP.sub(_without_address, _MAC.sub(MAC, content))
         if len(self.home) > 1:
             for home in {self.home, self.home.replace("\\", "\\\\")}:
                 content = re.sub(rf"{re.escape(home)}(?![\w-])", HOME, content)
@@ -101,6 +127,15 @@ def _without_value(found: re.Match[str]) -> str:
     value = found[2]
     quote = value[0] if value[0] in "\"'" else '"' if value[0] in "[{" else ""
     return f"{found[1]}{quote}{REMOVED}{quote}"
+
+
+def _without_address(found: re.Match[str]) -> str:
+    """Return what stands for an address; an address of this computer stays (127.0.0.1)."""
+    try:
+        address = ipaddress.ip_address(found[0])
+    except ValueError:
+        return found[0]
+    return found[0] if address.is_loopback or address.is_unspecified else IP
 
 
 def _word(name: str) -> re.Pattern[str]:

@@ -14,11 +14,12 @@ from rig.api.sessions.metric import SessionMetric
 from rig.api.trials.drift import Drift, Drifts, OddTrial, drifts
 from rig.errors import ConfigError, RigError
 from rig.model.metric import Deviation, Prominence, Statistic
-from rig.results import claim, document, replication
+from rig.results import changed, claim, document, judging, replication, session_verdicts
 from rig.results import results as reduction
 from rig.results.document import MetricResult, Results
 from rig.results.imagined import Possible
-from rig.results.replication import MetricVerdict, Verdict
+from rig.results.judging import Verdicts
+from rig.results.verdict import DrawnVerdict, MetricVerdict, Verdict
 from rig.stats.summary import mean
 from rig.store import session_folder
 from rig.store.session_folder import RESULTS, SessionFolder
@@ -38,7 +39,8 @@ _HALVINGS = 60
 @dataclass(frozen=True, slots=True)
 class TrialDot:
     """A metric in one trial; `deviation` is its distance from the claim, or from the mean where
-    nothing is claimed, relatively; NaN where it is not known.
+    nothing is claimed, relatively; NaN where it is not known. `limited`: a rule compares the metric
+    with the 5 % band.
     """
 
     trial: int
@@ -46,11 +48,12 @@ class TrialDot:
     standard_uncertainty: float | None
     deviation: float
     valid: bool
+    limited: bool = True
 
     @property
     def beyond(self) -> bool:
-        """Return whether it lies beyond the 5 % band."""
-        return not abs(self.deviation) <= replication.LIMIT * (1 + 1e-12)
+        """Return whether it lies beyond the 5 % band, where a rule asks for that."""
+        return self.limited and not abs(self.deviation) <= replication.LIMIT * (1 + 1e-12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ class BudgetLine:
 @dataclass(frozen=True, slots=True)
 class MetricTrials:
     """A metric over the trials of a session; `claimed` is None where nothing is claimed of it, and
-    a verdict is None where its rule does not look at it.
+    a verdict is None where its rule does not compare it: `drawn` is then the outcome of a
+    statistical test, or `not_tested` says why there is none.
 
     `reference` is what deviations and the 5 % `band` are about: the claim, or the mean of the
     trials.
@@ -88,6 +92,8 @@ class MetricTrials:
     odd: OddTrial | None
     drift: Drift | None
     budget: tuple[BudgetLine, ...]
+    drawn: DrawnVerdict | None = None
+    not_tested: str = ""
 
     @property
     def name(self) -> str:
@@ -97,7 +103,8 @@ class MetricTrials:
     @property
     def detail(self) -> bool:
         """Return whether the metric stands behind the main ones, and no verdict makes it one."""
-        failed = any(one is not None and not one.ok for one in (self.replication, self.audit))
+        judged = (self.replication, self.audit, self.drawn)
+        failed = any(one is not None and not one.ok for one in judged)
         return self.row.prominence is Prominence.DETAIL and self.claimed is None and not failed
 
     @property
@@ -165,7 +172,7 @@ class WhatIf:
 def session_trials(session: Session) -> SessionTrials:
     """Return the trials of a session, finished or not; raises RigError where it cannot be read."""
     measured, note = _results(session)
-    return of_results(measured, note)
+    return of_results(changed.marked(measured, session.changed), note)
 
 
 def of_results(measured: Results, note: str = "") -> SessionTrials:
@@ -199,13 +206,7 @@ def what_if(measured: Results, name: str, claimed: float) -> WhatIf:
     except ConfigError as error:
         hint = f": {error.try_next}" if error.try_next else ""
         return WhatIf(claimed, None, None, f"{error.cause}{hint}")
-    found = claim.verdicts_on(
-        {name: claimed},
-        [{name: _number(single.value)} for single in metric.per_trial],
-        sum(not trial.valid for trial in measured.trials),
-        {name: metric.higher_is_better},
-        {name: metric.deviation},
-    )
+    found = _claimed(measured, name, claimed)
     return WhatIf(claimed, found.replication, found.audit)
 
 
@@ -218,15 +219,7 @@ def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, fl
     centre = mean([_number(single.value) for single in measured.metrics[name].per_trial])
 
     def passes(value: float) -> bool:
-        metric = measured.metrics[name]
-        found = claim.verdicts_on(
-            {name: value},
-            [{name: _number(single.value)} for single in metric.per_trial],
-            sum(not trial.valid for trial in measured.trials),
-            {name: metric.higher_is_better},
-            {name: metric.deviation},
-        )
-        return found.by_rule[rule].ok
+        return _claimed(measured, name, value).by_rule[rule].ok
 
     if not math.isfinite(centre) or not passes(centre):
         return None
@@ -236,6 +229,12 @@ def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, fl
         _end(passes, centre, -size if cost or centre <= 0 else -size * (1 - 1e-12)),
         _end(passes, centre, size),
     )
+
+
+def _claimed(measured: Results, name: str, value: float) -> Verdicts:
+    """Return what the rules say of one claimed value."""
+    alone = replace(session_verdicts.measurement(measured), metrics={name: measured.metrics[name]})
+    return judging.of_claim(claim.of_values({name: value}), alone)
 
 
 def _end(passes: Callable[[float], bool], centre: float, step: float) -> float:
@@ -273,7 +272,9 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
     row = measured.metrics[name]
     judged = measured.replication.per_metric.get(name)
     audited = measured.audit.per_metric.get(name) if measured.audit is not None else None
-    claimed = judged.claimed if judged is not None and measured.audit is not None else None
+    test = measured.replication.drawn.get(name)
+    compared = judged or test
+    claimed = compared.claimed if compared is not None and measured.audit is not None else None
     values = [_number(single.value) for single in row.per_trial]
     average = mean(values)
     reference = average if claimed is None else claimed
@@ -285,10 +286,11 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
             single.standard_uncertainty,
             replication.deviation(value, reference, row.deviation),
             valid.get(single.trial, False),
+            judged is not None,
         )
         for single, value in zip(row.per_trial, values, strict=True)
     )
-    metric = SessionMetric.of(name, row, None if judged is None else judged.ok)
+    metric = SessionMetric.of(name, row, None if compared is None else compared.ok)
     return MetricTrials(
         metric,
         row,
@@ -302,6 +304,8 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
         found.odd.get(name),
         found.drifts.get(name),
         _budget(metric, row),
+        test,
+        measured.replication.not_tested.get(name, ""),
     )
 
 

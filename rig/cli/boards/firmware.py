@@ -12,13 +12,14 @@ import click
 
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
+from rig.cli.models.conventions_options import conventions_options
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
 from rig.firmware.emulator import Emulator
 from rig.firmware.part import part
-from rig.network.conventions import PRESETS
+from rig.network.conventions import Choice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
 _OUT = Terminal()
@@ -80,7 +81,7 @@ def new(folder: Path, name: str) -> None:
 @click.option(
     "--bits", type=click.IntRange(BITS_MIN, BITS_MAX), default=BITS_MAX, help="Of a weight."
 )
-@click.option("--as", "preset", type=click.Choice(sorted(PRESETS)), help="Its conventions.")
+@conventions_options
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
@@ -94,7 +95,7 @@ def build(
     inputs: Path | None,
     dt_s: float | None,
     bits: int,
-    preset: str | None,
+    choice: Choice,
     steps: int | None,
 ) -> None:
     """Build the images of the project in DIR and show their size; settings go to make, as
@@ -106,9 +107,9 @@ def build(
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
     if model is not None:
-        options = ModelOptions(model, inputs, dt_s, bits, preset, steps)
+        options = ModelOptions(model, inputs, dt_s, bits, choice, steps)
         folder, settings = _with_model(folder, target, options, settings)
-    elif target or inputs or dt_s or preset or steps:
+    elif target or inputs or dt_s or choice != Choice() or steps:
         raise ConfigError("there is no network to build", path="--model")
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings)

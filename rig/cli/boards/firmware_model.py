@@ -16,7 +16,7 @@ from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
 from rig.network import graph
-from rig.network.conventions import PRESETS
+from rig.network.conventions import AS_STATED, Choice
 from rig.network.fixed import file
 from rig.network.fixed.c_header import header
 from rig.network.fixed.form import FixedNetwork
@@ -54,7 +54,7 @@ class ModelOptions:
     inputs: Path | None = None
     dt_s: float | None = None
     bits: int = BITS_MAX
-    preset: str | None = None
+    choice: Choice = AS_STATED
     steps: int | None = None
 
 
@@ -74,8 +74,11 @@ def put_model(
         fixed = file.read(options.path)
     else:
         values = None if options.inputs is None else array_of(options.inputs)
-        how = PRESETS[options.preset] if options.preset else None
-        made = quantised(read, values, options.dt_s, how, options.bits)
+        dt_s = options.dt_s
+        if dt_s is None:
+            dt_s = options.choice.dt_s(graph.stated_dt_s(read))
+        how = options.choice.of(graph.taken_apart(read)[0])
+        made = quantised(read, values, dt_s, how, options.bits)
         fixed = made.fixed
         report = json.dumps(as_json(made), indent=1)
         print_report(made.report)
@@ -110,7 +113,7 @@ def _steps_of(inputs: Path, read: object) -> int:
 def _refuse_options(options: ModelOptions) -> None:
     for name, given in (
         ("--dt", options.dt_s is not None),
-        ("--as", options.preset is not None),
+        ("--as", options.choice != Choice()),
         ("--bits", options.bits != BITS_MAX),
     ):
         if given:

@@ -12,9 +12,12 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import settings_of
+from rig.cli.models.conventions_options import conventions_options
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
+from rig.network import conventions, graph
+from rig.network.conventions import Choice
 
 _OUT = Terminal()
 
@@ -36,10 +39,16 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
 @click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
 @dt_option
+@conventions_options
 @set_option
 @json_option
 def map_model(
-    path: Path, kind: str, dt_s: float | None, changes: Sequence[str], as_json: bool
+    path: Path,
+    kind: str,
+    dt_s: float | None,
+    choice: Choice,
+    changes: Sequence[str],
+    as_json: bool,
 ) -> None:
     """Print how a backend's chip would hold a network.
 
@@ -55,7 +64,21 @@ def map_model(
         raise ConfigError(
             f"[sut.{kind}] maps no networks", path="--on", try_next=f"one of {', '.join(able)}"
         )
-    print_report(backend.mapping(settings_of("sut", kind, changes), path, dt_s), as_json)
+    step_s, rule = asked(path, dt_s, choice)
+    settings = settings_of("sut", kind, changes)
+    print_report(backend.mapping(settings, path, step_s, *rule), as_json)
+
+
+def asked(path: Path, dt_s: float | None, choice: Choice) -> tuple[float | None, tuple[str, ...]]:
+    """Return the time step to ask a backend with, and the rule of the conventions where they were
+    chosen.
+    """
+    read = graph.read(path)
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    if choice == Choice():
+        return dt_s, ()
+    return dt_s, (conventions.text_of(choice.of(graph.taken_apart(read)[0])),)
 
 
 def print_report(found: Mapping[str, Any], as_json: bool) -> None:

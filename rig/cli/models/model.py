@@ -11,15 +11,17 @@ import numpy as np
 from rich.table import Table
 
 from rig.cli.lazy import LazyGroup
+from rig.cli.models.conventions_options import conventions_options
 from rig.cli.models.map_model import map_model
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import ConfigError
 from rig.network import complexity, complexity_text, conventions, footprint, graph
-from rig.network.checks import findings, require_sound
+from rig.network.checks import ModelFinding, findings, require_sound
 from rig.network.complexity import Complexity
-from rig.network.conventions import PRESETS, Conventions
+from rig.network.conventions import PRESETS, Choice, Conventions, Gains, Reset
+from rig.network.firing import of_firing
 from rig.network.fixed import file
 from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.interpreter import FixedRun
@@ -43,12 +45,6 @@ _dt = click.option(
     metavar="SECONDS",
     help="The time step, where the file states none, or instead of its own.",
 )
-_preset = click.option(
-    "--as",
-    "preset",
-    type=click.Choice(sorted(PRESETS)),
-    help="The conventions of a program or chip [default: as the file states, else nir].",
-)
 
 
 @click.group(cls=LazyGroup)
@@ -71,8 +67,8 @@ model.add_command(sense_model)
     help="Run the network over these inputs, and print what that takes.",
 )
 @_dt
-@_preset
-def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | None) -> None:
+@conventions_options
+def inspect(path: Path, inputs: Path | None, dt_s: float | None, choice: Choice) -> None:
     """Print the nodes of a network in order, with shapes and sizes.
 
     With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
@@ -98,8 +94,10 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | N
         f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
         f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}"
     )
-    how = _how(read, preset)
+    how = choice.of(graph.taken_apart(read)[0])
     _OUT.print(f"conventions: {_words(how)}")
+    _warn_of_reset(read, choice)
+    dt_s = choice.dt_s(network.dt_s) if dt_s is None else dt_s
     if inputs is not None:
         require_sound(read, dt_s)
         counted = complexity.count(network, _samples(inputs, network), dt_s, how)
@@ -109,12 +107,20 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, preset: str | N
 @model.command()
 @_model
 @_dt
-def check(path: Path, dt_s: float | None) -> int:
+@conventions_options
+def check(path: Path, dt_s: float | None, choice: Choice) -> int:
     """Print what is wrong or doubtful in a NIR file.
 
     The exit code is 1 where something is wrong.
     """
-    found = findings(graph.read(path), dt_s)
+    read = graph.read(path)
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    found = findings(read, dt_s)
+    if not any(finding.wrong for finding in found):
+        how = choice.of(graph.taken_apart(read)[0])
+        found += of_firing(graph.network(read), how, dt_s)
+    found += _of_reset(read, choice)
     for finding in found:
         _OUT.print(escape(str(finding)))
     wrong = sum(finding.wrong for finding in found)
@@ -126,7 +132,7 @@ def check(path: Path, dt_s: float | None) -> int:
 @_model
 @click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
 @_dt
-@_preset
+@conventions_options
 @click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
@@ -140,7 +146,7 @@ def run(
     path: Path,
     inputs: Path,
     dt_s: float | None,
-    preset: str | None,
+    choice: Choice,
     record: tuple[str, ...],
     output: Path | None,
     fixed_point: bool,
@@ -151,7 +157,7 @@ def run(
     """
     if fixed_point:
         values = array_of(inputs)
-        fixed = _fixed(path, values, dt_s, preset)
+        fixed = _fixed(path, values, dt_s, choice)
         _require_nodes(record, [node.name for node in fixed.nodes])
         numbers, limited = to_inputs(fixed, side_by_side(fixed, values))
         whole = run_fixed(fixed, numbers, record)
@@ -162,26 +168,32 @@ def run(
         _write(output, dict(whole.values))
         return
     read = graph.read(path)
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
     require_sound(read, dt_s)
     network = graph.network(read)
     _require_nodes(record, [place.name for place in network.places])
     values = _samples(inputs, network)
-    done = run_network(network, values, dt_s, _how(read, preset), record)
+    how = choice.of(graph.taken_apart(read)[0])
+    done = run_network(network, values, dt_s, how, record)
     _print_run(done, values.shape)
+    _warn_of_reset(read, choice)
     _write(output, dict(done.values))
 
 
-def _fixed(path: Path, values: Any, dt_s: float | None, preset: str | None) -> FixedNetwork:
+def _fixed(path: Path, values: Any, dt_s: float | None, choice: Choice) -> FixedNetwork:
     """Return the network of a quantised file, else quantise it for these inputs."""
     if path.suffix == ".json" or file.is_quantised(graph.read(path)):
-        if dt_s is not None or preset is not None:
+        if dt_s is not None or choice != Choice():
             raise ConfigError(
                 f"{path} is quantised: its time step and conventions are in it",
                 path="--dt" if dt_s is not None else "--as",
             )
         return file.read(path)
-    how = PRESETS[preset] if preset else None
-    return quantised(graph.read(path), values, dt_s, how).fixed
+    read = graph.read(path)
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    return quantised(read, values, dt_s, choice.of(graph.taken_apart(read)[0])).fixed
 
 
 def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
@@ -197,9 +209,18 @@ def _write(output: Path | None, arrays: dict[str, Any]) -> None:
         _OUT.print(escape(f"values of {', '.join(arrays)}: {output}"))
 
 
-def _how(read: Any, preset: str | None) -> Conventions:
-    """Return the conventions asked for, else those that the file states."""
-    return PRESETS[preset] if preset else conventions.stated(graph.taken_apart(read)[0])
+def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
+    """Return the finding that neither the file nor the user says what a spike does."""
+    known = choice.says_reset or file.is_quantised(read)
+    if known or conventions.states_reset(graph.taken_apart(read)[0]):
+        return []
+    said = f"{conventions.NOT_STATED}: a spike puts a membrane to 0"
+    return [ModelFinding(False, "graph", said, conventions.STATE_IT)]
+
+
+def _warn_of_reset(read: Any, choice: Choice) -> None:
+    for finding in _of_reset(read, choice):
+        _OUT.print(escape(str(finding)), soft_wrap=True, highlight=False)
 
 
 def _samples(path: Path, network: Network) -> Any:
@@ -222,6 +243,8 @@ def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
     for name, count in done.spikes.items():
         _OUT.print(f"{escape(name)}: {count} spikes")
+    if done.spikes and not any(done.spikes.values()):
+        _OUT.print("doubtful: no neuron ever fires; try: rig model check, which says why")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
@@ -248,10 +271,17 @@ def _times(node: Any) -> str:
 
 def _words(how: Conventions) -> str:
     name = next((name for name, one in PRESETS.items() if one == how), "its own")
+    resets = {
+        Reset.VALUE: "to v_reset",
+        Reset.SUBTRACT: "subtracts it",
+        Reset.SUBTRACT_NEXT: "subtracts it in the next step",
+        Reset.NONE: "none",
+    }
+    gains = {Gains.FILE: "of the file", Gains.UNIT: "of 1", Gains.WHOLE: "of 1, behind the decay"}
+    late = ", which leaves a step later" if how.late else ""
     above = "above" if how.above else "at"
     often = f", up to {how.spikes_max} a step" if how.spikes_max > 1 else ""
     return (
         f"{name}: {how.scheme.value}, {how.current.value} current, a spike {above} the threshold"
-        f"{often}, reset {'to v_reset' if how.reset.value == 'value' else 'subtracts it'}, gains "
-        f"{'of the file' if how.gains.value == 'file' else 'of 1'}"
+        f"{often}{late}, reset {resets[how.reset]}, gains {gains[how.gains]}"
     )

@@ -12,10 +12,11 @@ import click
 import numpy as np
 from rich.table import Table
 
+from rig.cli.models.conventions_options import conventions_options
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import DataError
 from rig.network import graph
-from rig.network.conventions import PRESETS
+from rig.network.conventions import Choice
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
 from rig.network.fixed.report import QuantisationReport
@@ -50,12 +51,7 @@ _OUT = Terminal()
     show_default=True,
     help="Of a weight, with its sign.",
 )
-@click.option(
-    "--as",
-    "preset",
-    type=click.Choice(sorted(PRESETS)),
-    help="The conventions [default: as the file states, else nir].",
-)
+@conventions_options
 @click.option(
     "--report", metavar="REPORT.json", type=click.Path(path_type=Path), help="Write the report."
 )
@@ -65,7 +61,7 @@ def quantize(
     output: Path,
     dt_s: float | None,
     bits: int,
-    preset: str | None,
+    choice: Choice,
     report: Path | None,
 ) -> None:
     """Write a network in whole numbers; print what that costs.
@@ -74,7 +70,10 @@ def quantize(
     """
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
-    made = quantised(read, values, dt_s, PRESETS[preset] if preset else None, bits)
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    how = choice.of(graph.taken_apart(read)[0])
+    made = quantised(read, values, dt_s, how, bits)
     file.write(output, made.fixed, read)
     print_report(made.report)
     if report is not None:

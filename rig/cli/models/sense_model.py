@@ -10,10 +10,12 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import settings_of
-from rig.cli.models.map_model import dt_option, json_option, print_report, set_option
+from rig.cli.models.conventions_options import conventions_options
+from rig.cli.models.map_model import asked, dt_option, json_option, print_report, set_option
 from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import SensesItself
+from rig.network.conventions import Choice
 
 
 @click.command("sense")
@@ -21,6 +23,7 @@ from rig.interfaces.plugin_classes import SensesItself
 @click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
 @click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
 @dt_option
+@conventions_options
 @set_option
 @json_option
 def sense_model(
@@ -28,6 +31,7 @@ def sense_model(
     inputs: Path,
     kind: str,
     dt_s: float | None,
+    choice: Choice,
     changes: Sequence[str],
     as_json: bool,
 ) -> None:
@@ -41,4 +45,6 @@ def sense_model(
         raise ConfigError(f"[sut.{kind}] has no sensors of its own", path="--on")
     values = array_of(inputs)
     values = values[None] if values.ndim == 2 else values
-    print_report(backend.sense(settings_of("sut", kind, changes), path, dt_s, values), as_json)
+    step_s, rule = asked(path, dt_s, choice)
+    settings = settings_of("sut", kind, changes)
+    print_report(backend.sense(settings, path, step_s, values, *rule), as_json)

@@ -8,7 +8,16 @@ from pathlib import Path
 from rich.console import Console
 
 from rig.check.check import Check
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import Terminal, escape
+from rig.store.journal import RESUMABLE
+from rig.units import bytes_text
+
+
+def print_recovery(path: Path, limit_s: float) -> None:
+    """Print that what is left of a trace is being recovered, and the longest time for that."""
+    size = bytes_text(path.stat().st_size)
+    said = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
+    Terminal(stderr=True).print(escape(said), soft_wrap=True)
 
 
 def print_check(console: Console, path: Path, checked: Check) -> None:
@@ -30,6 +39,8 @@ def print_check(console: Console, path: Path, checked: Check) -> None:
             console.print(
                 f"{word} {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True
             )
+    if checked.status in RESUMABLE:
+        console.print(f"try: rig resume {escape(str(path))}", soft_wrap=True)
     for finding in checked.findings:
         if finding.ok and finding.detail != "unchanged":
             console.print(

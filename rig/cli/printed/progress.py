@@ -6,7 +6,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -18,13 +17,13 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from rig.cli.printed.labels import print_labels
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.checks import print_recovery
+from rig.cli.printed.terminal import Terminal, escape
 from rig.live.running import RunningSession, RunState
 from rig.model.metric import Prominence
-from rig.results import labels
 from rig.store.events import (
     Event,
+    Recovering,
     SessionResumed,
     SessionStarted,
     StepDone,
@@ -52,7 +51,7 @@ class _LeftColumn(ProgressColumn):
 class RunProgress:
     """A subscriber that shows how far a session is, and how long it will take."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         self._running = RunningSession()
         columns = (
             TextColumn("{task.description}"),
@@ -68,6 +67,7 @@ class RunProgress:
         self._interleaved = False
 
     def __enter__(self) -> RunProgress:
+        self._console.goes_on = True
         self._progress.start()
         return self
 
@@ -94,6 +94,8 @@ class RunProgress:
 
     def _tell(self, event: Event) -> None:
         match event:
+            case Recovering():
+                print_recovery(event.trace, event.limit_s)
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
                 self._begin(event.provenance)
@@ -118,7 +120,6 @@ class RunProgress:
 
     def _begin(self, provenance: dict[str, Any]) -> None:
         self._interleaved = provenance.get("interleaved") is True
-        print_labels(self._console, labels.of_provenance(provenance))
         self._task = self._progress.add_task("queries", total=1.0, count="")
 
 

@@ -21,7 +21,7 @@ from rig.results import complexity, origins
 from rig.results.document import MetricResult, Results, TrialResult
 from rig.results.replication import LIMIT, deviation
 from rig.results.resolution import Resolution
-from rig.results.stated import stated
+from rig.results.stated import Notes, stated
 from rig.store.provenance_file import DeviceClock
 from rig.units import quantity, share
 
@@ -114,20 +114,23 @@ def _metrics_table(
             no_wrap=True,
             style="" if trial.valid else "red",
         )
+    notes = Notes()
     for name, metric in metrics.items():
         shown = stated(metric)
         told = [
             shown.value,
             shown.unit,
-            shown.same_samples,
-            shown.other_samples,
+            notes.cell(shown.same_samples),
+            notes.cell(shown.other_samples),
             shown.standard_error,
         ]
         table.add_row(
             escape(name),
             *(map(escape, told) if intervals else ()),
-            *(_deviations(metric) if trials else ()),
+            *(_deviations(metric, name in results.replication.per_metric) if trials else ()),
         )
+    if intervals:
+        table.caption = "\n".join([caption, *map(escape, notes.lines)])
     return table
 
 
@@ -172,11 +175,12 @@ def _resolution(row: Resolution) -> str:
     return said + (
         "; no length is enough"
         if row.needed_s is None
-        else f"; {quantity(row.needed_s, 's')} are needed"
+        else f"; about {quantity(row.needed_s, 's')} are needed"
     )
 
 
-def _deviations(metric: MetricResult) -> list[str]:
+def _deviations(metric: MetricResult, limited: bool) -> list[str]:
+    """Return the deviation of each trial; red beyond the limit, where the rule compares it."""
     cells = []
     for trial in metric.per_trial:
         if trial.value is None or metric.value is None:
@@ -184,5 +188,5 @@ def _deviations(metric: MetricResult) -> list[str]:
             continue
         away = deviation(trial.value, metric.value, metric.deviation)
         shown = f"{100 * away:+.{1 if abs(away) >= 0.1 else 2}f}"
-        cells.append(f"[red]{shown}[/]" if abs(away) > LIMIT else shown)
+        cells.append(f"[red]{shown}[/]" if limited and abs(away) > LIMIT else shown)
     return cells

@@ -13,7 +13,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from rig.errors import RigError
+from rig.errors import BenchError, RigError
 from rig.plain_text import one_line, visible
 
 #: More than any table is wide.
@@ -25,11 +25,13 @@ class Terminal(Console):
     character commands the terminal.
 
     It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its
-    words.
+    words. BenchError where standard output takes no more for another reason, such as a full disk.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(emoji=False, **options)
+        #: Whether what cannot be shown is left out: while a session runs, and of error messages.
+        self.goes_on = bool(options.get("stderr"))
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return text to show, with a sign in the place of characters that none can see."""
@@ -51,6 +53,22 @@ class Terminal(Console):
         super().out(
             *(visible(each) if isinstance(each, str) else each for each in objects), **options
         )
+
+    def _check_buffer(self) -> None:
+        """Write what is due; where that fails, the rest goes nowhere."""
+        try:
+            super()._check_buffer()
+        except OSError as error:
+            self.on_broken_pipe()
+            lost = BenchError(
+                "standard output takes no more",
+                evidence=error.strerror or str(error),
+                try_next="what was measured is kept: rig sessions, rig report SESSION",
+            )
+            if not self.goes_on:
+                raise lost from error
+            if not self.stderr:
+                print_error(Terminal(stderr=True), lost)
 
     def on_broken_pipe(self) -> None:
         """Send the rest nowhere."""

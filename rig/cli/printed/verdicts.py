@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts, and a claim beside what was measured."""
+"""Verdicts with their scope, and a claim beside what was measured."""
 
 from __future__ import annotations
 
@@ -10,29 +10,83 @@ from rich.console import Console
 from rich.table import Table
 
 from rig.cli.printed.terminal import escape, print_whole
-from rig.results import labels
+from rig.results import judging, labels, replication, verdict
 from rig.results.claim import Claim
-from rig.results.document import Results, VerdictResult
+from rig.results.document import MetricResult, Results, VerdictResult
 from rig.results.labels import Label
+from rig.results.verdict import Outcome
 from rig.units import quantity
+
+BADGES = {
+    Outcome.PASS: "[black on green] PASS [/]",
+    Outcome.FAIL: "[white on red] FAIL [/]",
+    Outcome.NOT_TESTED: "[black on yellow] NOT TESTED [/]",
+    Outcome.INVALID: "[white on red] INVALID [/]",
+}
+#: So many reasons why metrics were not tested are shown in a line.
+_REASONS = 3
 
 
 def print_verdict(
-    console: Console, name: str, verdict: VerdictResult, marked: Sequence[Label]
+    console: Console, name: str, found: VerdictResult, marked: Sequence[Label]
 ) -> None:
-    """Print a verdict, with what must stand beside it."""
-    badge = "[black on green] TRUE [/]" if verdict.ok else "[white on red] FALSE [/]"
+    """Print a verdict with its scope, its reason, and what must stand beside it."""
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
-    console.print(f"{name} {badge}{beside} {escape(verdict.reason)}".rstrip(), soft_wrap=True)
-    console.print(f"  [dim]{escape(verdict.rule)}: {escape(verdict.rule_text)}[/]", soft_wrap=True)
-    if verdict.interleaved is not None:
-        console.print(f"  [dim]interleaved: {escape(verdict.interleaved)}[/]", soft_wrap=True)
+    about = f" for {found.scope}" if found.scope and found.judged is Outcome.PASS else ""
+    reason = f": {found.reason}" if found.reason else ""
+    badge = BADGES[found.judged]
+    line = f"{name} {badge}{escape(about)}{beside}{escape(reason)}"
+    console.print(line, soft_wrap=True)
+    for text in _remarks(found):
+        console.print(f"  [dim]{escape(text)}[/]", soft_wrap=True)
+
+
+def _remarks(found: VerdictResult) -> list[str]:
+    lines = []
+    if found.not_tested and found.judged is not Outcome.NOT_TESTED:
+        lines.append(f"not tested: {_few_reasons(found)}")
+    if found.drawn and found.judged is Outcome.PASS:
+        times = judging.noticeable(found.drawn)
+        if times is not None:
+            lines.append(f"would have noticed a claim that is {times:.2g} times too good")
+    lines += [f"{name}: {test.assumed}" for name, test in _first_assumed(found)]
+    if found.interleaved is not None:
+        lines.append(f"interleaved: {found.interleaved}")
+    return lines
+
+
+def _first_assumed(
+    found: VerdictResult,
+) -> list[tuple[str, verdict.DrawnVerdict]]:
+    """Return for each assumption the first metric of which it was made."""
+    seen: dict[str, tuple[str, verdict.DrawnVerdict]] = {}
+    for name, test in found.drawn.items():
+        if test.assumed:
+            seen.setdefault(test.assumed, (name, test))
+    return list(seen.values())
+
+
+def _few_reasons(found: VerdictResult) -> str:
+    grouped = verdict.reasons(found.not_tested)
+    shown = [f"{len(names)} ({reason})" for reason, names in list(grouped.items())[:_REASONS]]
+    left = len(grouped) - len(shown)
+    return "; ".join(shown) + (f"; {left} more reasons, with --explain" if left else "")
+
+
+def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> None:
+    """Print the words of each rule, the policy, and every metric that was not tested."""
+    for name, found in verdicts.items():
+        console.print(f"{name}, rule {escape(found.rule)}: {escape(found.rule_text)}.")
+    console.print(f"policy: {escape(replication.POLICY)}")
+    for name, found in verdicts.items():
+        for reason, metrics in verdict.reasons(found.not_tested).items():
+            console.print(f"{name} does not test {escape(', '.join(metrics))}: {escape(reason)}.")
 
 
 def print_claim(
     console: Console, claim: Claim, verdicts: Mapping[str, VerdictResult], results: Results
 ) -> None:
-    """Print each claimed value beside the mean of the trials, and both verdicts."""
+    """Print each claimed value beside what was measured, and the verdicts."""
     marked = results.labels
     if claim.labels:
         console.print(
@@ -40,24 +94,34 @@ def print_claim(
             soft_wrap=True,
         )
     table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
+    for heading in ("metric", "claimed", "measured", "deviation", "limit"):
         table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
-    compared = next(iter(verdicts.values())).per_metric
     for name, value in claim.values.items():
-        row = compared.get(name)
-        unit = results.metrics[name].unit if name in results.metrics else ""
-        if row is None:
-            table.add_row(escape(name), escape(quantity(value, unit)), "-", "-", "-")
-            continue
-        colour = "" if row.ok else "red"
-        away = f"{100 * row.deviation:+.2f} %"
-        cells = (
-            quantity(value, unit),
-            quantity(row.mean, unit),
-            away,
-            f"{100 * row.limit:.0f} %",
-        )
-        table.add_row(escape(name), *map(escape, cells), style=colour)
+        cells, failed = _cells(name, value, verdicts, results.metrics.get(name))
+        table.add_row(escape(name), *map(escape, cells), style="red" if failed else "")
     print_whole(console, table)
-    for name, verdict in verdicts.items():
-        print_verdict(console, name, verdict, marked)
+    for name, found in verdicts.items():
+        print_verdict(console, name, found, marked)
+
+
+def _cells(
+    name: str,
+    claimed: float,
+    verdicts: Mapping[str, VerdictResult],
+    metric: MetricResult | None,
+) -> tuple[tuple[str, ...], bool]:
+    """Return the cells of a claimed metric behind its name, and whether a rule refuses it."""
+    compared = next(iter(verdicts.values()))
+    unit = metric.unit if metric is not None else ""
+    value = quantity(claimed, unit)
+    if (test := compared.drawn.get(name)) is not None:
+        chance = f"chance {test.chance:.2g}"
+        away = f"{100 * test.deviation:+.2f} %, {chance}"
+        limit = f"chance {test.limit:.2g}" if test.limit else "-"
+        return (value, quantity(test.mean, unit), away, limit), not test.ok
+    if (row := compared.per_metric.get(name)) is not None:
+        away = f"{100 * row.deviation:+.2f} %"
+        limit = f"{100 * row.limit:.0f} %"
+        return (value, quantity(row.mean, unit), away, limit), not row.ok
+    measured = quantity(metric.value, unit) if metric and metric.value is not None else "-"
+    return (value, measured, "not tested" if metric else "-", "-"), False

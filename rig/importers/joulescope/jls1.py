@@ -94,10 +94,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         blocks = iter(file)
         _heading(blocks, recording)
         rate_hz = options.rate_hz or recording.rate_hz
+        said = {"the file's sampling rate": recording.rate_hz}
         if options.rate_hz:
-            recording.notes += given_rate.compared(
-                path.name, rate_hz, {"the file's sampling rate": recording.rate_hz}
-            )
+            recording.notes += given_rate.compared(path.name, rate_hz, said)
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,9 +128,10 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                     )
             levels.stamp(rate_hz, writer, recording.notes)
     notes = (*_said(options), *_ended(file.is_closed, recording), *recording.notes)
-    return Opened(
-        Trace.open(folder / TRACE), "jls1", notes, not options.power, None, about | {"sync": kind}
-    )
+    off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
+    facts = about | {"sync": kind}
+    trace = Trace.open(folder / TRACE)
+    return Opened(trace, "jls1", notes, not options.power, None, facts, off_ppm)
 
 
 def _check(options: Options) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pyjls
 
 from rig.errors import ConfigError, DataError
+from rig.importers.given_rate import Compared
 from rig.importers.joulescope import jls2_edges
 from rig.importers.joulescope.jls2_signals import (
     Chosen,
@@ -54,7 +55,7 @@ class _Found:
     first: int
     last: int
     simulated: bool
-    doubts: list[str]
+    doubts: Compared
 
     @property
     def stretch(self) -> float:
@@ -158,8 +159,9 @@ def _opened(path: Path, original: Path, found: _Found, trace: Trace) -> Opened:
         "simulated": found.simulated,
         "sync": found.kind,
     }
-    notes = (*chosen.notes, *found.doubts)
-    return Opened(trace, "jls", notes, not chosen.is_power, marked, about)
+    notes = (*chosen.notes, *found.doubts.notes)
+    off_ppm = found.doubts.off_ppm
+    return Opened(trace, "jls", notes, not chosen.is_power, marked, about, off_ppm)
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

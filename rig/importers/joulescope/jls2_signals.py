@@ -14,6 +14,7 @@ import pyjls
 
 from rig.errors import DataError
 from rig.importers import given_rate
+from rig.importers.given_rate import Compared
 from rig.importers.markers import TIME64_S, markers_in, time_stamps, trace_beside
 from rig.importers.opened import Options
 
@@ -234,9 +235,9 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
     return first, last
 
 
-def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> list[str]:
+def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> Compared:
     """Return where the file's sampling rate, a whole number in JLS, its time stamps and a rate that
-    was given contradict each other.
+    was given contradict each other, and what the given one leaves open.
 
     Raises DataError where the given one contradicts all by more than 1 %.
     """
@@ -253,12 +254,13 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> list[str
             "the file's sampling rate": given_hz if whole else rate_hz,
             "its time stamps": stamped_hz,
         }
-        return given_rate.compared(
-            name, given_hz, {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
-        )
+        said = {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
+        notes = given_rate.compared(name, given_hz, said)
+        return Compared(tuple(notes), given_rate.unconfirmed_ppm(given_hz, said))
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
-        return []
-    return [
+        return Compared()
+    doubt = (
         f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it {stamped_hz:.10g} Hz: "
         "--rate HZ if they are right"
-    ]
+    )
+    return Compared((doubt,))

@@ -53,7 +53,7 @@ def view(path: Path, options: Options) -> Opened | None:
         if any(row.data_type == pyjls.DataType.F64 for row in (current, chosen.voltage) if row):
             return None
         rate_hz = options.rate_hz or float(current.sample_rate)
-        chosen.notes.extend(doubts_of(reader, current, path.name, options.rate_hz))
+        doubts = doubts_of(reader, current, path.name, options.rate_hz)
         first, last = overlap(chosen)
         simulated = bool(about_of(reader).get("simulated", False))
     require_rate(path.name, rate_hz, last - first)
@@ -65,7 +65,8 @@ def view(path: Path, options: Options) -> Opened | None:
     trace = Trace(path, rate_hz, edge_hz, last - first, line, (), kind, layout=layout)
     marked = Marked(path, path, int(current.signal_id), first - int(current.sample_id_offset))
     about = {"converted_from": path.name, "simulated": simulated, "sync": kind}
-    return Opened(trace, "jls", tuple(chosen.notes), not chosen.is_power, marked, about)
+    notes = (*chosen.notes, *doubts.notes)
+    return Opened(trace, "jls", notes, not chosen.is_power, marked, about, doubts.off_ppm)
 
 
 def layout_of(chosen: Chosen, first: int, supply_v: float) -> Layout:

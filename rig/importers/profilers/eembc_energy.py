@@ -48,8 +48,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         stated_hz = float(_HEAD.unpack(head)[1])
         rate_hz = options.rate_hz or stated_hz
         notes = ["power alone, from the microjoules of each sample: no charge and no current"]
+        said = {"the file's sampling rate": stated_hz}
         if options.rate_hz:
-            said = {"the file's sampling rate": stated_hz}
             notes += given_rate.compared(path.name, rate_hz, said)
         samples, cut = divmod(path.stat().st_size - _HEAD.size, 4)
         require_rate(path.name, rate_hz, samples)
@@ -94,7 +94,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if cut:
         notes.append("the last sample is cut off and left out")
     trace = Trace.open(folder / TRACE)
-    return Opened(trace, "eembc", tuple(notes), False, None, about | {"sync": kind})
+    off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
+    return Opened(trace, "eembc", tuple(notes), False, None, about | {"sync": kind}, off_ppm)
 
 
 def _check(options: Options) -> None:

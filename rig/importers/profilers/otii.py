@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rig import foreign_files
 from rig.errors import ConfigError, DataError
 from rig.importers.opened import Options
 from rig.importers.tables import short_lines
@@ -82,9 +83,9 @@ def _is_current(path: Path) -> bool:
     if path.suffix.lower() != ".csv" or not _CURRENT.search(path.stem):
         return False
     try:
-        with path.open("rb") as stream:
+        with foreign_files.opened(path) as stream:
             first = stream.read(_HEAD_B).decode("utf-8", "replace").splitlines()[:1]
-    except OSError:
+    except (OSError, DataError):
         return False
     return bool(first) and bool(_HEADING.match(first[0]))
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rig import foreign_files
 from rig.errors import DataError
 from rig.importers import given_rate
 from rig.importers.opened import Opened, Options, require_rate
@@ -89,8 +90,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             try_next="open it in Power Profiler, and save it as .ppk2",
         ) from error
     notes = [f"voltage: {options.supply_v} V, as given"]
+    said = {"the file's sampling rate": facts.rate_hz} if facts.knows_rate else {}
     if options.rate_hz:
-        said = {"the file's sampling rate": facts.rate_hz} if facts.knows_rate else {}
         notes += given_rate.compared(path.name, rate_hz, said)
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
@@ -108,13 +109,14 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         (current_ua[first : min(first + _PIECE, count)], bits[first : min(first + _PIECE, count)])
         for first in range(0, count, _PIECE)
     )
-    return power_profiler.written(path, "ppk1", scratch, options, rate_hz, pieces, notes)
+    opened = power_profiler.written(path, "ppk1", scratch, options, rate_hz, pieces, notes)
+    return replace(opened, rate_ppm=given_rate.unconfirmed_ppm(rate_hz, said))
 
 
 def _unpacked(path: Path) -> bytes:
     unpack = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        content = unpack.decompress(path.read_bytes(), _MOST_B)
+        content = unpack.decompress(foreign_files.read_bytes(path), _MOST_B)
     except zlib.error as error:
         raise DataError(
             f"{path.name} is no file of Power Profiler's first format, or is damaged",

@@ -14,7 +14,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -70,15 +70,19 @@ def _intact(path: Path) -> Iterator[None]:
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
     notes = [f"voltage: {options.supply_v} V, as given"]
     rate_hz = options.rate_hz or _rate_hz(archive, path)
+    off_ppm = 0.0
     if options.rate_hz:
-        notes += given_rate.compared(path.name, rate_hz, _said_hz(archive, path))
+        said = _said_hz(archive, path)
+        notes += given_rate.compared(path.name, rate_hz, said)
+        off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
     require_rate(path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize)
     is_synced = power_profiler.is_synced(options)
     notes.append(
         f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0"
     )
     pieces = ((rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes))
-    return power_profiler.written(path, "ppk2", scratch, options, rate_hz, pieces, notes)
+    opened = power_profiler.written(path, "ppk2", scratch, options, rate_hz, pieces, notes)
+    return replace(opened, rate_ppm=off_ppm)
 
 
 def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:

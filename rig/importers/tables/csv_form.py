@@ -26,8 +26,8 @@ ZEROS = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The layout of a table: its heading, and where its rows begin (the number of lines before
-    them).
+    """The layout of a table: its heading, where its rows begin (the number of lines before them),
+    and the cells of the first.
     """
 
     encoding: str
@@ -37,6 +37,7 @@ class Form:
     interval_s: float = 0.0
     told_by: str = ""
     dates: dated.DateColumns | None = None
+    cells: tuple[str, ...] = ()
 
 
 def form_of(path: Path) -> Form:
@@ -87,10 +88,11 @@ def form_of(path: Path) -> Form:
                 above.interval_s,
                 above.told_by,
                 dated.find_columns(above.names, below),
+                tuple(below),
             )
     told = csv_preamble.interval([lines[at] for at in comments], delimiter)
     dates = dated.find_columns(names, below)
-    return Form(encoding, delimiter, tuple(names), first + 1, *told, dates)
+    return Form(encoding, delimiter, tuple(names), first + 1, *told, dates, tuple(below))
 
 
 def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:

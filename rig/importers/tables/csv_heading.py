@@ -6,37 +6,40 @@ unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rig.errors import DataError
 from rig.importers.opened import Options
+from rig.importers.tables.column_units import UNITS, WRITTEN, Named, unit_as_written
 from rig.importers.tables.dated import DateColumns
+from rig.importers.tables.numeral import is_number
+from rig.plain_text import shortened
 
-_PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
-_ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time", "j": "energy"}
-#: What a unit measures, and its factor to SI.
-UNITS = {
-    prefix + unit: (role, factor)
-    for unit, role in _ROLES.items()
-    for prefix, factor in _PREFIXES.items()
-}
-#: How a unit is written; M is mega, which is never milli.
-_WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avwj" else key[-1]) for key in UNITS}
+T = TypeVar("T")
+
 #: A heading that is SYNC without an option.
 _SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
+_VOLTAGE = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
+#: How columns without a unit are called, for a hint.
+_CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|current.*)$"}
+_AS = {"time": "as t:ms", "current": "as I:mA"}
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
 _BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, its place in the row, its unit, and the factor that makes SI of its numbers."""
+    """A column, its place in the row, its unit, and the factor that makes SI of its numbers; `ohm`
+    is the shunt across which it is a voltage, where it stands for a current.
+    """
 
     name: str
     at: int
     unit: str = ""
     factor: float = 1.0
+    ohm: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +71,36 @@ class Heading:
     counter: Column | None = None
 
 
-def choose(names: Sequence[str], options: Options, dates: DateColumns | None = None) -> Heading:
-    """Return which columns to read; raises DataError where that is not clear. `dates` are taken for
-    the time where no other column tells it, and no rate is given.
+def choose(
+    names: Sequence[str],
+    options: Options,
+    dates: DateColumns | None = None,
+    cells: Sequence[str] = (),
+) -> Heading:
+    """Return which columns to read; raises DataError that names all that is missing or not clear.
+    `dates` are taken for the time where no other column tells it; `cells` are those of the first
+    row, which may carry units.
     """
-    time = _time(names, options, dates)
-    current = None if options.power else _one(names, "current", options.current)
-    power = None if current else _one(names, "power", options.power)
-    value = current if current is not None else power
-    if value is None:
-        raise _unclear(
-            names,
-            "no column of current or power",
-            "--current COLUMN:UNIT, as I:mA, or --power COLUMN:UNIT",
-        )
-    line = _line(names, options.sync, [value] if time is None else [time, value])
+    named = Named.of(names, cells)
+    unclear = Unclear(named)
+    time = unclear.unless(lambda: _time(named, options, dates))
+    value = unclear.unless(lambda: _value(named, options))
+    known = [column for column in (time, value and value[0]) if column is not None]
+    line = unclear.unless(lambda: _line(named, options.sync, known))
     voltage = None
-    if current is not None and not options.supply_v:
-        voltage = _voltage(names, options, line)
+    if value is None:
+        if options.voltage:
+            unclear.unless(lambda: _named(named, "voltage", options.voltage))
+        elif not (options.power or options.supply_v or named.of_role("voltage")):
+            unclear.add("no voltage, which a current needs beside it", _VOLTAGE)
+    elif value[1] == "current" and not options.supply_v:
+        voltage = unclear.unless(lambda: _voltage(named, options, line, value[0]))
+    for column in (*known, voltage):
+        if column is not None and not (time is column and column.unit == "dates"):
+            unclear.look_at(column)
+    unclear.require_none()
+    assert value is not None
+    current, power = (value[0] if value[1] == role else None for role in ("current", "power"))
     taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
     notes = [
         *_notes(names, options, time, power, line),
@@ -98,48 +113,70 @@ def choose(names: Sequence[str], options: Options, dates: DateColumns | None = N
     is_dated = time is not None and time.unit == "dates"
     return Heading(
         time,
-        value,
+        value[0],
         voltage,
         line,
         power is not None,
         tuple(notes),
-        _only(names, "power", line) if power is None else None,
+        _only(named, "power", line) if power is None else None,
         dates if is_dated else None,
-        _only(names, "energy", line),
+        _only(named, "energy", line),
     )
 
 
-def _time(names: Sequence[str], options: Options, dates: DateColumns | None) -> Column | None:
+def _time(named: Named, options: Options, dates: DateColumns | None) -> Column | None:
     """Return the column of times, None where a rate is given and there is none."""
     time = None
-    if dates is not None and options.time == names[dates.at]:
+    if dates is not None and options.time == named.names[dates.at]:
         time = Column(dates.name, dates.at, "dates")
     elif options.time != "none":
-        time = _one(names, "time", options.time)
-    if time is None and dates is not None and not options.rate_hz and options.time != "none":
+        time = _one(named, "time", options.time)
+    if time is None and dates is not None and options.time != "none":
         time = Column(dates.name, dates.at, "dates")
     if time is None and not options.rate_hz:
-        hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
-        raise _unclear(names, "no column of times", hint)
+        named_hint = f"{_option(named, 'time')}, or --rate HZ"
+        raise _unclear(
+            named, "no column of times", "--rate HZ" if options.time == "none" else named_hint
+        )
     return time
 
 
-def _voltage(names: Sequence[str], options: Options, line: SyncColumn | None) -> Column:
+def _value(named: Named, options: Options) -> tuple[Column, str]:
+    """Return the column of the current, or of the power where there is none, and which it is."""
+    if options.shunt_ohm:
+        return _across_shunt(named, options), "current"
+    current = None if options.power else _one(named, "current", options.current)
+    if current is not None:
+        return current, "current"
+    power = _one(named, "power", options.power)
+    if power is not None:
+        return power, "power"
+    hint = f"{_option(named, 'current')}, or --power COLUMN:UNIT"
+    if named.of_role("voltage"):
+        hint += ", or --current COLUMN --shunt-ohm OHMS for the voltage across a shunt"
+    raise _unclear(named, "no column of current or power", hint)
+
+
+def _across_shunt(named: Named, options: Options) -> Column:
+    """Return the column of the voltage across a shunt, which stands for the current."""
+    column = _named(named, "voltage", options.current, option="current")
+    return replace(column, ohm=options.shunt_ohm)
+
+
+def _voltage(named: Named, options: Options, line: SyncColumn | None, current: Column) -> Column:
     """Return the column of the voltage beside a current."""
-    others = [
-        name if options.voltage or line is None or at != line.column.at else ""
-        for at, name in enumerate(names)
-    ]
-    voltage = _one(others, "voltage", options.voltage)
+    taken = [current.at]
+    if line is not None and not options.voltage:
+        taken.append(line.column.at)
+    voltage = _one(named.without(taken), "voltage", options.voltage)
     if voltage is not None and line is not None and line.column.at == voltage.at:
         raise _unclear(
-            names,
+            named,
             f"{voltage.name} cannot be voltage and SYNC",
             "--sync COLUMN, another one, or --sync none",
         )
     if voltage is None:
-        hint = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
-        raise _unclear(names, "no voltage beside the current", hint)
+        raise _unclear(named, "no voltage beside the current", _VOLTAGE)
     return voltage
 
 
@@ -155,6 +192,11 @@ def _notes(
         yield "no column of times is looked at, as asked: each row is one sample"
     if power is None and options.supply_v:
         yield f"voltage: {options.supply_v} V, as given"
+    if options.shunt_ohm:
+        yield (
+            f"current: the voltage across {options.shunt_ohm:g} ohm, as given; what the shunt errs "
+            "by is in the ± as far as the calibration's gain of the current has it"
+        )
     if power is not None:
         yield f"{power.name} alone: there is no charge and no current"
     if line is not None:
@@ -169,79 +211,75 @@ def _notes(
     )
 
 
-def unit_of(name: str) -> str:
-    """Return the unit in a heading, as a key of UNITS: "I (mA)", "Current[uA]", "current_a", "V";
-    empty when there is none.
-    """
-    plain = name.strip().replace("µ", "u").replace("μ", "u").lower()
-    for pattern in (r"[(\[]\s*(\w+)\s*[)\]]\s*$", r"[_/]\s*(\w+)$", r"^(\w+)$"):
-        match = re.search(pattern, plain)
-        if match and match[1] in UNITS:
-            return match[1]
-    return ""
-
-
-def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
+def _one(named: Named, role: str, wanted: str) -> Column | None:
     if wanted:
-        return _named(names, role, wanted)
-    units = [unit_of(name) for name in names]
-    found = [
-        _column(names[at], at, unit)
-        for at, unit in enumerate(units)
-        if unit and UNITS[unit][0] == role
-    ]
+        return _named(named, role, wanted)
+    found = named.of_role(role)
     if len(found) > 1:
-        which = ", ".join(column.name for column in found)
+        which = ", ".join(named.names[at] for at in found)
         none = ", or --time none with --rate HZ" if role == "time" else ""
         raise _unclear(
-            names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}"
+            named, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}"
         )
-    return found[0] if found else None
+    return _column(named.names[found[0]], found[0], named.units[found[0]]) if found else None
 
 
-def _only(names: Sequence[str], role: str, line: SyncColumn | None) -> Column | None:
+def _only(named: Named, role: str, line: SyncColumn | None) -> Column | None:
     """Return the column in a unit of `role` that is not asked for; None where there is none, or
     more than one.
     """
-    found = [
-        (at, unit)
-        for at, name in enumerate(names)
-        if (unit := unit_of(name)) and UNITS[unit][0] == role
-    ]
-    if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
+    found = named.of_role(role)
+    if len(found) != 1 or (line is not None and line.column.at == found[0]):
         return None
-    at, unit = found[0]
-    return _column(names[at], at, unit)
+    return _column(named.names[found[0]], found[0], named.units[found[0]])
 
 
-def _named(names: Sequence[str], role: str, wanted: str) -> Column:
-    name = wanted
-    unit = unit_of(wanted)
-    if wanted not in names and ":" in wanted:
+def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
+    """Return the column that is asked for, in a unit of `role`."""
+    option = option or role
+    name, unit = wanted, ""
+    if wanted not in named.names and ":" in wanted:
         name, _, said = wanted.rpartition(":")
-        plain = said.strip().replace("µ", "u").replace("μ", "u")
-        unit = plain[:-1] + plain[-1:].lower()
-    if list(names).count(name) != 1:
+        unit = unit_as_written(said)
+    count = named.names.count(name)
+    if count != 1:
         raise _unclear(
-            names,
-            f"{list(names).count(name) or 'no'} columns are called {name}",
-            f"--{role} COLUMN:UNIT, one of these",
+            named,
+            f"{count or 'no'} columns are called {name}",
+            f"--{option} COLUMN:UNIT, one of these",
         )
+    at = named.names.index(name)
+    if name == wanted:
+        unit = named.units[at]
     if unit not in UNITS or UNITS[unit][0] != role:
-        units = ", ".join(_WRITTEN[key] for key, (of, _) in UNITS.items() if of == role)
+        units = ", ".join(WRITTEN[key] for key, (of, _) in UNITS.items() if of == role)
         raise _unclear(
-            names,
+            named,
             f"column {name} has no unit of {role}",
-            f"--{role} '{name}:UNIT' with one of {units}",
+            f"--{option} '{name}:UNIT' with one of {units}",
         )
-    return _column(name, list(names).index(name), unit)
+    return _column(name, at, unit)
+
+
+def _option(named: Named, role: str) -> str:
+    """Return the option that names a column of a role, with the column where one alone is called
+    so.
+    """
+    found = [
+        name
+        for name, unit in zip(named.names, named.units, strict=True)
+        if not unit and re.search(_CALLED[role], name, re.IGNORECASE)
+    ]
+    example = f"as '{found[0]}:UNIT'" if len(found) == 1 else _AS[role]
+    return f"--{role} COLUMN:UNIT, {example}"
 
 
 def _column(name: str, at: int, unit: str) -> Column:
-    return Column(name, at, _WRITTEN[unit], UNITS[unit][1])
+    return Column(name, at, WRITTEN[unit], UNITS[unit][1])
 
 
-def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> SyncColumn | None:
+def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | None:
+    names = named.names
     if wanted == "none":
         return None
     if not wanted:
@@ -254,14 +292,14 @@ def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> SyncCo
             return None
         wanted = names[found[0]]
     if wanted in names:
-        unit = unit_of(wanted)
+        at = names.index(wanted)
+        unit = named.units[at]
         role = UNITS[unit][0] if unit else ""
-        at = list(names).index(wanted)
         if any(column.at == at for column in others) or (
             role not in ("", "voltage") and wanted.rstrip().endswith((")", "]"))
         ):
             raise _unclear(
-                names,
+                named,
                 f"{wanted} is a column of {role}, and no SYNC",
                 "--sync COLUMN, another one, or --sync none",
             )
@@ -274,13 +312,51 @@ def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> SyncCo
         if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
             return SyncColumn(Column(name, at), int(asked[1]) - int(bits[1]))
     raise _unclear(
-        names, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none"
+        named, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none"
     )
 
 
-def _unclear(names: Sequence[str], cause: str, try_next: str) -> DataError:
-    return DataError(
-        cause,
-        evidence=f"the columns are {', '.join(name or '(no name)' for name in names)}",
-        try_next=try_next,
-    )
+class Unclear:
+    """Gathers all that is not clear of a heading, so that one refusal names it."""
+
+    def __init__(self, named: Named) -> None:
+        self._named = named
+        self._found: list[DataError] = []
+
+    def unless(self, choose: Callable[[], T]) -> T | None:
+        """Return what is chosen; None where that is not clear, which is kept."""
+        try:
+            return choose()
+        except DataError as error:
+            self._found.append(error)
+            return None
+
+    def add(self, cause: str, try_next: str) -> None:
+        """Keep something else that is not clear."""
+        self._found.append(_unclear(self._named, cause, try_next))
+
+    def look_at(self, column: Column) -> None:
+        """Keep what the first row has in a column and is not understood; an empty cell is a lost
+        sample, and a number in itself is looked at when it is read.
+        """
+        cell = self._named.cells[column.at]
+        if self._found and cell and not re.search(r"\d", cell) and not is_number(cell):
+            self.add(
+                f"{column.name} is not a number in the first row: {shortened(repr(cell), 40)}",
+                "a number, or an empty cell where there is none",
+            )
+
+    def require_none(self) -> None:
+        """Raise DataError that names all of it, where there is any."""
+        if len(self._found) < 2:
+            for error in self._found:
+                raise error
+            return
+        tries = dict.fromkeys(error.try_next for error in self._found)
+        raise _unclear(
+            self._named, "; ".join(error.cause for error in self._found), "; ".join(tries)
+        )
+
+
+def _unclear(named: Named, cause: str, try_next: str) -> DataError:
+    return DataError(cause, evidence=f"the columns are {named.listed}", try_next=try_next)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rig.importers.tables import dated
+from rig.importers.tables.column_units import unit_beside
 from rig.importers.tables.numeral import is_number
 
 _DELIMITERS = (",", ";", "\t")
@@ -133,7 +134,7 @@ def _with_unit(name: str, unit: str) -> str:
 def _is_row(cells: Sequence[str]) -> bool:
     """Return whether a line is a row of numbers: two at least, or one that is alone."""
     filled = [cell for cell in cells if cell]
-    numbers = [cell for cell in filled if is_number(cell.replace(",", "."))]
+    numbers = [cell for cell in filled if is_number(cell.replace(",", ".")) or unit_beside(cell)]
     told = [cell for cell in filled if cell not in numbers and dated.seconds(cell) is not None]
     return bool(numbers) and len(numbers) + len(told) == len(filled)
 

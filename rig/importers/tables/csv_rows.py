@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.opened import LARGEST
+from rig.importers.tables.column_units import unit_as_written, without_unit
 from rig.importers.tables.csv_form import ZEROS, Form, split
 from rig.importers.tables.csv_heading import Column, Heading, SyncColumn
 from rig.importers.tables.csv_times import LAST_DIGITS, Stamps
@@ -100,6 +101,8 @@ class Piece:
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A
             # exactly as written.
             values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
+            if column.ohm:
+                values = values / column.ohm
             if column not in (heading.beside, heading.counter):
                 self._require_single(values, column, places)
             rows[name] = values
@@ -215,7 +218,7 @@ class Piece:
             if self.heading.dates is not None:
                 times.append(cells[self.heading.dates.at])
             else:
-                times.append(self._text(cells[time.at], time.name, number) if time else "0")
+                times.append(self._text(cells[time.at], time, number) if time else "0")
             row = [self._number(cells[column.at], column, number) for column in numeric]
             found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
             places.append(number)
@@ -238,17 +241,20 @@ class Piece:
 
     def _number(self, cell: str, column: Column, number: int) -> float:
         try:
-            return float(self._text(cell, column.name, number))
+            return float(self._text(cell, column, number))
         except DataError:
             if column in (self.heading.beside, self.heading.counter):  # nothing depends on it
                 return math.nan
             raise
 
-    def _text(self, cell: str, name: str, number: int) -> str:
-        """Return the text of a number, with a decimal point; raises DataError where it is none."""
+    def _text(self, cell: str, column: Column, number: int) -> str:
+        """Return the text of a number in the column's unit, with a decimal point; raises DataError
+        where it is none.
+        """
+        name = column.name
         hint = "a number, or an empty cell where there is none"
         try:
-            text = self.decimal.pointed(cell)
+            text = self.decimal.pointed(without_unit(cell, unit_as_written(column.unit)))
         except ValueError as error:
             text = ""
             hint = str(error)

@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers import as_stamped, given_rate
+from rig.importers import as_stamped, given_rate, rate_range
 from rig.importers.digital_levels import Levels
+from rig.importers.given_rate import Compared
 from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.rate_range import RateRange
 from rig.importers.tables import dated, short_lines
+from rig.importers.tables.column_units import Named
 from rig.importers.tables.csv_form import Form, form_of, split
-from rig.importers.tables.csv_heading import UNITS, Heading, choose, unit_of
+from rig.importers.tables.csv_heading import Heading, choose
 from rig.importers.tables.csv_rows import ROW, Piece
 from rig.importers.tables.csv_times import Stamps
 from rig.importers.tables.energy_counter import counted
@@ -44,10 +47,12 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         raise ConfigError("a table has no sources", path="source")
     form = form_of(path)
     told: list[str] = []
+    untold_ppm = 0.0
     if form.interval_s and options.rate_hz:
         said = {f"the file's {form.told_by}": 1 / form.interval_s}
         told = given_rate.compared(path.name, options.rate_hz, said)
-    heading = choose(form.names, _with_rate(options, form, told), form.dates)
+        untold_ppm = given_rate.unconfirmed_ppm(options.rate_hz, said)
+    heading = choose(form.names, _with_rate(options, form, told), form.dates, form.cells)
     if heading.time is None:
         options = _with_rate(options, form, [])
     short_lines.require(path)
@@ -61,8 +66,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             layout = _laid_out(path, form, numbers, stamps, heading, options)
         except UnevenError as error:
             if error.try_next.startswith("--rate"):
-                rate = error.try_next.partition(",")[0]
-                notes.append(f"if each row is one sample: {rate}")
+                notes.append(error.try_next.partition("; else")[0])
             return _stamped(path, folder, numbers, stamps, heading, options, notes)
         about = _evenly(path, folder, numbers, layout, heading, options, notes)
     finally:
@@ -81,7 +85,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         not heading.is_power,
         None,
         about,
-        layout.rate_ppm,
+        layout.rate_ppm if heading.time is not None else max(layout.rate_ppm, untold_ppm),
     )
 
 
@@ -128,7 +132,7 @@ def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:
     """Return options with the rate that a file tells above its rows, where none is given and no
     column has a unit of time.
     """
-    timed = any(unit_of(name) and UNITS[unit_of(name)][0] == "time" for name in form.names)
+    timed = bool(Named.of(form.names, form.cells).of_role("time"))
     if not form.interval_s or options.rate_hz or options.time not in ("", "none") or timed:
         return options
     notes.append(f"{1 / form.interval_s:.10g} samples a second, as the file's {form.told_by} says")
@@ -218,7 +222,7 @@ def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[s
     return stamps
 
 
-def _against_dates(path: Path, form: Form, rows: int, options: Options) -> list[str]:
+def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compared:
     """Compare a rate that was given with dates or times of day in a column that is not read, where
     there is one.
     """
@@ -226,20 +230,22 @@ def _against_dates(path: Path, form: Form, rows: int, options: Options) -> list[
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
         dates = dated.find(form.names, split(next(lines), form.delimiter))
         if dates is None or rows < 2:
-            return []
+            return Compared()
         last = next(islice(lines, rows - 2, None))
     fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
     if fitted is None:
-        return [
+        unsaid = (
             f"--rate {options.rate_hz:.10g} Hz is not compared with the column {dates.name}, whose "
             "times are not understood"
-        ]
+        )
+        return Compared((unsaid,))
     try:
-        return given_rate.of_times(path.name, dates.name, options.rate_hz, *fitted)
+        found = given_rate.of_times(path.name, dates.name, options.rate_hz, *fitted)
     except DataError as error:
         if options.time != "none":
             raise
-        return [f"{error.cause}: {error.evidence}"]
+        return Compared((f"{error.cause}: {error.evidence}",))
+    return found if options.time != "none" else Compared()
 
 
 def _laid_out(
@@ -258,18 +264,22 @@ def _laid_out(
     def fit(rate_hz: float) -> given_rate.Fit:
         return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
 
+    def open_hz() -> RateRange | None:
+        return rate_range.of_stamps(
+            lambda: (times_s for times_s, _ in pieces()), stamps.resolution_s
+        )
+
     rows = numbers.stat().st_size // ROW.itemsize
     if options.rate_hz:
-        notes: list[str] = []
         if heading.time is not None:
             given_hz = options.rate_hz
             rounded_s = max(stamps.resolution_s, JITTER / given_hz)
-            notes = given_rate.of_times(
-                path.name, heading.time.name, given_hz, fit(given_hz), rounded_s
+            found = given_rate.of_times(
+                path.name, heading.time.name, given_hz, fit(given_hz), rounded_s, open_hz()
             )
         else:
-            notes = _against_dates(path, form, rows, options)
-        return GridLayout(options.rate_hz, 0.0, [GridRun(rows, 0, 1)], notes=tuple(notes))
+            found = _against_dates(path, form, rows, options)
+        return GridLayout(options.rate_hz, found.off_ppm, [GridRun(rows, 0, 1)], notes=found.notes)
     try:
         return lay_out(path, pieces, stamps.resolution_s)
     except DataError as error:
@@ -277,7 +287,8 @@ def _laid_out(
         average_hz = fit(1.0).average_hz
         if rows < 3 or not average_hz:
             raise
-        hint = given_rate.advice(fit(average_hz), max(stamps.resolution_s, JITTER / average_hz))
+        rounded_s = max(stamps.resolution_s, JITTER / average_hz)
+        hint = given_rate.advice(fit(average_hz), rounded_s, open_hz())
         raise kind(error.cause, evidence=error.evidence, try_next=hint) from error
 
 

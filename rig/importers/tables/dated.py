@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.importers.given_rate import Fit
+from rig.importers.rate_range import RateRange, of_length
 
 _FRACTION = re.compile(r"[.,](\d+)")
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}")
@@ -33,9 +34,10 @@ class Dated:
     name: str
     first: str
 
-    def fit(self, last: str, rows: int, rate_hz: float) -> tuple[Fit, float] | None:
-        """Return how the length that the first and the last cell tell fits a rate, and what they
-        are rounded to; None where they tell none: midnight passed, or the last is of another form.
+    def fit(self, last: str, rows: int, rate_hz: float) -> tuple[Fit, float, RateRange] | None:
+        """Return how the length that the first and the last cell tell fits a rate, what they are
+        rounded to, and the rates that they leave open; None where they tell none: midnight passed,
+        or the last is of another form.
         """
         begin_s = seconds(self.first)
         end_s = seconds(last)
@@ -44,9 +46,13 @@ class Dated:
         places = [
             len(found[1]) if (found := _FRACTION.search(text)) else 0 for text in (self.first, last)
         ]
-        return Fit(
-            rows, end_s - begin_s, abs(end_s - begin_s - (rows - 1) / rate_hz)
-        ), 10.0 ** -min(places)
+        length_s = end_s - begin_s
+        resolution_s = 10.0 ** -min(places)
+        return (
+            Fit(rows, length_s, abs(length_s - (rows - 1) / rate_hz)),
+            resolution_s,
+            of_length(rows, length_s, resolution_s),
+        )
 
 
 def seconds(text: str) -> float | None:

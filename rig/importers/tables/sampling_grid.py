@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.importers.rate_range import RateRange
 from rig.importers.tables.rounded_times import even_rate
 from rig.units import scale, share
 
@@ -109,9 +110,7 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
         if lost > _DOUBTFUL:
             return found
         either_ppm = abs(rate_hz / found.rate_hz - 1) * 1e6 + found.rate_ppm
-        return replace(
-            layout, rate_ppm=either_ppm, notes=(_doubt(lost, found.rate_hz, resolution_s),)
-        )
+        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, found, resolution_s),))
     # Where rounding may have moved a row to the place of another, nobody knows which are missing.
     moved_s = grid.unsure_s(rate_hz, resolution_s) + resolution_s
     if not grid.is_equal(resolution_s) and moved_s > grid.period_s / 2:
@@ -180,12 +179,12 @@ def _layout(
         else f"off by {_short(limit_s)}"
     )
     # A rate that is given takes the rows for all samples.
-    better = ": --rate HZ if you know it better" if len(runs) == 1 else ""
+    better = ": --time none --rate HZ if you know it better" if len(runs) == 1 else ""
     return GridLayout(
         rate_hz,
         rate_ppm,
         runs,
-        f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}{better}",
+        f"known to within {share(rate_ppm * 1e-6)}, as its stamps are {why}{better}",
     )
 
 
@@ -201,10 +200,12 @@ def _longest_period_s(times_s: NDArray[np.float64], resolution_s: float) -> floa
     )
 
 
-def _doubt(lost: int, other_hz: float, resolution_s: float) -> str:
+def _doubt(lost: int, other: GridLayout, resolution_s: float) -> str:
+    part = other.rate_ppm * 1e-6
+    rates = RateRange(other.rate_hz * (1 - part), other.rate_hz * (1 + part))
     return (
-        f"{_rows_missing(lost, resolution_s)} cannot tell that from {other_hz:.6g} samples "
-        f"a second: --rate {other_hz:.6g} if none is missing"
+        f"{_rows_missing(lost, resolution_s)} cannot tell that from a rate {rates.text} at which "
+        "none is: --rate HZ if you know it"
     )
 
 

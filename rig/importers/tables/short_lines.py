@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rig import foreign_files
 from rig.errors import DataError
 
 #: No row of a table is longer. A line twice as long has a whole block without an end of line.
@@ -13,7 +14,7 @@ LONGEST_B = 1 << 20
 
 def require(path: Path) -> None:
     """Raise DataError where a line of a file does not end."""
-    with path.open("rb", buffering=0) as stream:
+    with foreign_files.opened(path) as stream:
         while block := stream.read(LONGEST_B):
             if len(block) == LONGEST_B and b"\n" not in block and b"\r" not in block:
                 raise DataError(

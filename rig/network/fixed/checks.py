@@ -181,6 +181,8 @@ def _require_population(node: FixedNode, body: Population) -> None:
     _require(0 < body.spikes_max <= _SPIKES_MAX, node.name, "spikes_max")
     several = body.spikes_max > 1
     firm = body.subtracts and bool(np.all(body.threshold > 0))
+    apart = not (body.takes and body.subtracts)
+    _require(apart, node.name, "two resets")
     _require(not several or firm, node.name, "several spikes a step")
 
 

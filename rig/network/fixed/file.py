@@ -18,12 +18,21 @@ from typing import Any
 import cattrs
 import nir
 import numpy as np
+from cattrs.gen import make_dict_unstructure_fn, override
 from cattrs.strategies import configure_tagged_union
 
 from rig.errors import DataError
 from rig.network import graph as graphs
 from rig.network.fixed.checks import require_whole
-from rig.network.fixed.form import Body, Convolution, Dense, FixedNetwork, FixedNode, Ints
+from rig.network.fixed.form import (
+    Body,
+    Convolution,
+    Dense,
+    FixedNetwork,
+    FixedNode,
+    Ints,
+    Population,
+)
 from rig.network.graph import DT_KEY
 
 KEY = "fixed_point"
@@ -76,6 +85,11 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(
         _is_array,
         lambda stored, _: converter.structure(stored, _StoredArray).array,
+    )
+    # Files of networks that have no use for it keep the text, and the hash, that they had.
+    converter.register_unstructure_hook(
+        Population,
+        make_dict_unstructure_fn(Population, converter, takes=override(omit_if_default=True)),
     )
     configure_tagged_union(Body, converter, tag_name="does")
     return converter

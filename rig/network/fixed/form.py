@@ -148,6 +148,8 @@ class Population:
     reset: Ints
     #: Of a membrane that is the output of neurons that do not spike.
     shift: int
+    #: A spike takes `reset` off the membrane, instead of the threshold or a reset to a value.
+    takes: bool = False
 
 
 Body = Pass | Dense | Convolution | Pool | Scaling | Above | Delaying | Population

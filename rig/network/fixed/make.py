@@ -24,7 +24,7 @@ from rig.network.fixed.report import (
     rounding_report,
 )
 from rig.network.graph import Network
-from rig.network.plain import by_name
+from rig.network.late_spikes import with_late_spikes
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +62,7 @@ def quantised(
             try_next=f"--dt, in seconds; {BITS_MIN} to {BITS_MAX} bits",
         )
     chosen = how or conventions.stated(graph.taken_apart(read)[0])
+    network = with_late_spikes(network, chosen, step_s)
     if values is None:
         fixed = quantise(network, chosen, step_s, bits)
         return Quantised(network, fixed, rounding_report(network, fixed, chosen))
@@ -74,13 +75,10 @@ def quantised(
 
 
 def rule_of(fixed: FixedNetwork) -> str:
-    """Return the name of the conventions that a network was quantised with; raises DataError for
-    some that have none.
+    """Return the conventions that a network was quantised with, as conventions.of_text reads them;
+    raises DataError for some that are not known.
     """
-    for name, how in conventions.PRESETS.items():
-        if by_name(how) == fixed.conventions:
-            return name
-    raise DataError("a network of conventions without a name", evidence=f"{fixed.conventions}")
+    return conventions.text_of(conventions.from_names(fixed.conventions))
 
 
 def side_by_side(network: Network | FixedNetwork, values: NDArray[np.generic]) -> Floats:

@@ -60,7 +60,9 @@ class FixedNeurons:
         else:
             fires = self.membrane > threshold if body.above else self.membrane >= threshold
             spikes = fires.astype(np.int64)
-        if body.subtracts:
+        if body.takes:
+            self.membrane = self._state(self.membrane - spikes * self._each(body.reset))
+        elif body.subtracts:
             self.membrane = self._state(self.membrane - spikes * threshold)
         else:
             self.membrane = np.where(spikes > 0, self._each(body.reset), self.membrane)

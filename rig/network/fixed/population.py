@@ -58,6 +58,7 @@ def population(
         _threshold(own, scale, place),
         whole(_each(own.reset / scale, place), STATE_MAX),
         shift,
+        own.takes,
     )
     return made, scale, 1.0 if own.spiking else scale * 2.0**shift
 

@@ -11,7 +11,7 @@ import nir
 import numpy as np
 
 from rig.errors import DataError
-from rig.network.conventions import Conventions
+from rig.network.conventions import Conventions, by_name
 from rig.network.fixed.bounds import bounds, entering
 from rig.network.fixed.checks import require_whole
 from rig.network.fixed.factors import MULTIPLIER_SHIFT_MAX, compact, multiplier, power_of_two, whole
@@ -31,7 +31,6 @@ from rig.network.fixed.form import (
 from rig.network.fixed.population import population
 from rig.network.fixed.weights import weighted, window
 from rig.network.graph import Network, Place, membrane_of
-from rig.network.plain import by_name
 from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Values are given a scale in which the largest one expected has half the room.

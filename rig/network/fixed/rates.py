@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rig.network.conventions import Conventions, Gains, Reset, Scheme, Start
 from rig.network.graph import Place
+from rig.network.neurons import taken
 from rig.network.shapes import SPIKING
 
 Floats = NDArray[np.float64]
@@ -40,6 +41,7 @@ class Rates:
     threshold: Floats
     reset: Floats
     spikes_max: int
+    takes: bool
 
     def current_max(self, entering: float) -> float:
         """Return the largest current under a constant input; without currents the input's drive."""
@@ -62,7 +64,7 @@ class Rates:
 def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
     """Return the factors of a population's step, by its equations and the conventions."""
     node = place.node
-    unit = how.gains is Gains.UNIT
+    unit = how.gains is not Gains.FILE
     synaptic = isinstance(node, nir.CubaLI | nir.CubaLIF)
     tau = getattr(node, "tau_mem", getattr(node, "tau", None))
     share = _number(0.0) if tau is None else _share(tau, dt_s, how.scheme)
@@ -77,7 +79,7 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
     return Rates(
         synaptic,
         spiking,
-        unit,
+        how.gains is Gains.UNIT,
         into_current if synaptic else membrane,
         share_current,
         membrane if synaptic else one,
@@ -85,9 +87,17 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
         share * rest,
         rest if how.start is Start.LEAK and tau is not None else _number(0.0),
         _number(node.v_threshold) if spiking else _number(0.0),
-        _number(0.0 if not spiking or node.v_reset is None else node.v_reset),
+        _reset(place, 1.0 - share, how) if spiking else _number(0.0),
         spikes_max(node, how) if spiking else 1,
+        spiking and how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE),
     )
+
+
+def _reset(place: Place, kept: Floats, how: Conventions) -> Floats:
+    """Return to what a spike resets, or what it takes where that is not the threshold."""
+    if how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE):
+        return taken(place.name, _number(place.node.v_threshold), kept, how.reset)
+    return _number(0.0 if place.node.v_reset is None else place.node.v_reset)
 
 
 def spikes_max(node: Any, how: Conventions) -> int:

@@ -225,6 +225,7 @@ def _population(body: Population, made: Tables) -> Row:
                 body.last_current,
                 body.subtracts,
                 body.above,
+                body.takes,
             )
         )
         if there

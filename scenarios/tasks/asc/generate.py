@@ -9,7 +9,6 @@ recording distinguishes them.
 
 from __future__ import annotations
 
-import csv
 import secrets
 import shutil
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from rig import table_file
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc import sounds
 from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, TRAIN_LIST
@@ -130,8 +130,7 @@ def recordings(files_per_class: int) -> list[GeneratedRecording]:
 
 def write_list(path: Path, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     """Write a tab-separated list with a header."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows([header, *rows])
+    path.write_text(table_file.text([header, *rows], delimiter="\t"), encoding="utf-8", newline="")
 
 
 def write(folder: Path, files_per_class: int, seed: int) -> None:

@@ -79,6 +79,14 @@ class AscReplica:
                 f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of "
                 f"{', '.join(CLASSES)}"
             )
+        for line, entry in enumerate(entries, start=2):
+            # The names of the data set's files say scene and city.
+            parts = entry.recording.split("-")
+            if len(parts) == 5 and parts[:2] != [entry.label, entry.city]:
+                raise DataError(
+                    f"catalogue.csv, line {line}: {entry.label}, {entry.city[:20]!r}, and "
+                    f"its recording is {entry.recording[:60]!r}"
+                )
         if facts.get("classes") != list(CLASSES) or facts.get("samples") != len(entries):
             raise DataError(
                 "provenance.json has other classes, or another number of samples than catalogue.csv"

@@ -5,10 +5,9 @@ track).
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
@@ -17,15 +16,17 @@ from typing import Annotated, Any
 
 import numpy as np
 import soxr
-from annotated_types import Ge, doc
+from annotated_types import Ge, Interval, doc
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, Number, Or, PathText, Why
+from rig.settings.declare import Count, Or, PathText, Seed, Why
+from rig.user_folders import cache, expanded
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
@@ -36,6 +37,9 @@ from scenarios.tasks.asc.programs import network, programs
 from scenarios.tasks.asc.replica import AscReplica, parts, scored
 
 GENERATED = "generated"
+#: Of a class: more files than these are not generated to check an untrusted session.
+_FILES_MAX = 60
+_LASTING = ("file_list_sha256", "train_samples", "test_samples", "holes", "classes")
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
 #: So many payloads are answered together by the integer model, which takes hardly longer than one.
 TOGETHER = 64
@@ -68,9 +72,12 @@ class AscTask:
         samples: Annotated[
             Count, Or(0, "the whole test split"), Ge(1), doc("Samples of a class-balanced subset.")
         ] = 0
-        seed: Annotated[Number, doc("Seed of the subset and of generated data.")] = 0
+        seed: Annotated[Seed, doc("Seed of the subset and of generated data.")] = 0
         files_per_class: Annotated[
-            Count, Ge(2), Why("they are split by location"), doc("Generated files of each class.")
+            Count,
+            Interval(ge=2, le=100),
+            Why("they are split by location"),
+            doc("Generated files of each class."),
         ] = 9
         cache: Annotated[
             PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
@@ -107,6 +114,25 @@ class AscTask:
             )
         return AscReplica.of(cls.name, cls.phases, facts, entries)
 
+    @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return generated data, and the shipped model; data of a folder, and a model of the
+        bench's owner, are not known.
+        """
+        shipped = not settings.model
+        if settings.data != GENERATED or settings.files_per_class > _FILES_MAX:
+            model = read_model(SHIPPED_MODEL)
+            facts = {"model": model.identity, "model_sha256": model.sha256} if shipped else {}
+            return Regeneration(facts, unknown="the recordings are not at hand")
+        folder = ensure(cache_folder("", BenchContext()), settings.files_per_class, settings.seed)
+        task = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
+        facts = task.provenance()
+        if shipped:
+            return Regeneration(facts, task.catalogue(), task, lasting=_LASTING)
+        known = {key: value for key, value in facts.items() if not key.startswith("model")}
+        missing = "the model is not at hand"
+        return Regeneration(known, task.catalogue(), unknown=missing, lasting=_LASTING)
+
     @staticmethod
     def takes(model: Path) -> bool:
         """Return whether a NIR file has the format of this task's models."""
@@ -122,10 +148,8 @@ class AscTask:
                 cache_folder(settings.cache, context), settings.files_per_class, settings.seed
             )
         else:
-            folder = context.folder / Path(settings.data).expanduser()
-        model = (
-            context.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
-        )
+            folder = context.folder / expanded(settings.data)
+        model = context.folder / expanded(settings.model) if settings.model else SHIPPED_MODEL
         return cls(settings, open_dataset(folder), model)
 
     def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
@@ -296,9 +320,8 @@ def _answers(model_sha256: str) -> dict[bytes, bytes]:
 def cache_folder(setting: str, context: BenchContext) -> Path:
     """Return where generated data is kept: the setting, or neurorig in the user's cache."""
     if setting:
-        return context.folder / Path(setting).expanduser()
-    user_cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"
+        return context.folder / expanded(setting)
+    return cache()
 
 
 def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:

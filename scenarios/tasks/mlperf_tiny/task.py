@@ -5,27 +5,31 @@ tensors.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import Ge, doc
+from annotated_types import Ge, Interval, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, Number, Or, PathText
+from rig.settings.declare import Count, Or, PathText, Seed
+from rig.user_folders import cache, expanded
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
 from scenarios.tasks.mlperf_tiny.replica import TinyReplica
 
 GENERATED = "generated"
+#: More files than these are not generated to check an untrusted session.
+_FILES_MAX = 2000
+_LASTING = ("data_sha256", "tensors", "classes", "same_content")
 
 
 class MlperfTiny:
@@ -55,8 +59,8 @@ class MlperfTiny:
             str,
             doc("What the device calls itself, where not as the task or the benchmark."),
         ] = ""
-        files: Annotated[Count, Ge(2), doc("Generated files.")] = 24
-        seed: Annotated[Number, doc("Seed of generated data.")] = 1
+        files: Annotated[Count, Interval(ge=2, le=1000), doc("Generated files.")] = 24
+        seed: Annotated[Seed, doc("Seed of generated data.")] = 1
         cache: Annotated[
             PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
         ] = ""
@@ -88,12 +92,20 @@ class MlperfTiny:
         return replica
 
     @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return generated data; those of a folder are not known."""
+        if settings.data != GENERATED or settings.files > _FILES_MAX:
+            return Regeneration({}, unknown="the tensors are not at hand")
+        task = cls.open(replace(settings, cache=""), BenchContext())
+        return Regeneration(task.provenance(), task.catalogue(), task, lasting=_LASTING)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> MlperfTiny:
         """Open the data; DataError names file and line of what is wrong with them, ConfigError the
         setting.
         """
         if settings.data != GENERATED:
-            folder = context.folder / Path(settings.data).expanduser()
+            folder = context.folder / expanded(settings.data)
             name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")
             return cls(settings, name, open_dataset(folder, settings.labels, BENCHMARKS.get(name)))
         if settings.output != "thousandths" or settings.outputs:
@@ -234,6 +246,5 @@ class MlperfTiny:
 def _cache(setting: str, context: BenchContext) -> Path:
     """Return where generated data are kept: the setting, or neurorig in the user's cache."""
     if setting:
-        return context.folder / Path(setting).expanduser()
-    user_cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"
+        return context.folder / expanded(setting)
+    return cache()

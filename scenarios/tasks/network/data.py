@@ -13,6 +13,7 @@ import numpy as np
 from rig import small_text
 from rig.errors import ConfigError, DataError
 from rig.network import conventions, graph
+from rig.network.conventions import Choice, text_of
 from rig.network.fixed import file
 from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import quantised, rule_of, side_by_side
@@ -50,23 +51,41 @@ def samples(path: Path | None, model: Path) -> Any:
     return generate.samples(shapes[0] if len(shapes) == 1 else (channels,))
 
 
-def fixed_network(path: Path, values: Any, dt_s: float | None, rule: str, bits: int) -> Any:
+def fixed_network(path: Path, values: Any, dt_s: float | None, choice: Choice, bits: int) -> Any:
     """Return the quantised network of a file, quantised for the samples where it is not; and how
     many samples it decides as in floating point, None where that was not tried.
     """
     read = graph.read(path)
+    nodes = graph.taken_apart(read)[0]
     if file.is_quantised(read):
-        return file.read(path), None
-    how = conventions.PRESETS[rule] if rule else None
+        fixed = file.read(path)
+        if choice != Choice() and text_of(choice.of(nodes)) != rule_of(fixed):
+            raise ConfigError(
+                f"{path.name} is quantised by the conventions {rule_of(fixed)}",
+                path="task.network.rule",
+                evidence=f"asked for: {text_of(choice.of(nodes))}",
+                try_next="the NIR file that it was made of, or no rule, reset, spikes_max, start",
+            )
+        return fixed, None
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    how = choice.of(nodes)
     made = quantised(read, values, dt_s, how, bits)
     return made.fixed, made.report.same_decisions
+
+
+def reset_is_stated(path: Path, choice: Choice) -> bool:
+    """Return whether the file or the bench says what a spike does to a membrane."""
+    read = graph.read(path)
+    known = choice.says_reset or file.is_quantised(read)
+    return known or conventions.states_reset(graph.taken_apart(read)[0])
 
 
 def own_labels(path: Path, fixed: FixedNetwork, values: Any) -> Any:
     """Return what a network decides in floating point."""
     network = graph.network(graph.read(path))
     real = side_by_side(network, values)
-    how = conventions.PRESETS[rule_of(fixed)]
+    how = conventions.of_text(rule_of(fixed))
     done = run(network, by_input(network, real), fixed.dt_s, how)
     found = done.values[fixed.outputs[0]]
     last = done.membranes[fixed.membranes[0]] if fixed.membranes[0] else found[:, -1]

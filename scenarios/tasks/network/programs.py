@@ -22,15 +22,22 @@ NAME = "network"
 def codec_arguments(fixed: FixedNetwork) -> dict[str, Any]:
     """Return what `open_codec` wants, as JSON has it."""
     output = fixed.node(fixed.outputs[0])
-    source = fixed.membranes[0]
     shape = fixed.node(fixed.inputs[0]).shape_out
     return {
         "shape": list(map(int, shape)) if len(fixed.inputs) == 1 else [fixed.channels],
         "input_b": fixed.input_b,
         "input_scale": float(fixed.node(fixed.inputs[0]).scale),
         "sum_scale": float(output.scale),
-        "last_scale": float(fixed.node(source).state_scale if source else output.scale),
+        "last_scale": membrane_unit(fixed),
     }
+
+
+def membrane_unit(fixed: FixedNetwork) -> float:
+    """Return what a unit of an answer's membranes is worth in the file."""
+    source = fixed.membranes[0]
+    if source:
+        return float(fixed.node(source).state_scale)
+    return float(fixed.node(fixed.outputs[0]).scale)
 
 
 def workload(path: Path, fixed: FixedNetwork) -> NetworkWorkload:

@@ -8,23 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+import numpy as np
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-from rig.network.conventions import PRESETS
+from rig.network.conventions import SPIKES_MAX, Choice
+from rig.network.fixed.c_header import header
 from rig.network.fixed.file import to_text
 from rig.network.fixed.form import identity
-from rig.network.fixed.make import BITS_MAX, BITS_MIN, side_by_side
+from rig.network.fixed.interpreter import run as run_fixed
+from rig.network.fixed.make import BITS_MAX, BITS_MIN, rule_of, side_by_side
 from rig.network.fixed.report import to_inputs
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
+from rig.user_folders import expanded
 from scenarios.tasks.network import data
 from scenarios.tasks.network.generate import SOURCE
-from scenarios.tasks.network.programs import NAME, integer, programs, workload
-from scenarios.tasks.network.replica import NetworkReplica, parts, scored
+from scenarios.tasks.network.programs import NAME, integer, membrane_unit, programs, workload
+from scenarios.tasks.network.replica import NetworkReplica, parts, scored, sums_and_membranes
 
 GENERATED = "generated"
 #: Made by examples/make_networks.py.
@@ -64,6 +69,16 @@ class NetworkTask:
         rule: Annotated[
             str, doc("Conventions, as of rig model run --as; empty: as the file states.")
         ] = ""
+        reset: Annotated[
+            str,
+            doc("What a spike does: zero, subtract, subtract-next, none; empty: as of rule."),
+        ] = ""
+        spikes_max: Annotated[
+            Count, Or(0, "as of rule"), Interval(ge=1, le=SPIKES_MAX), doc("Of a neuron in a step.")
+        ] = 0
+        start: Annotated[
+            str, doc("Membranes before the first step: leak, zero; empty: as of rule.")
+        ] = ""
         bits: Annotated[
             int, Interval(ge=BITS_MIN, le=BITS_MAX), Unit("count"), doc("Bits of a weight.")
         ] = BITS_MAX
@@ -77,25 +92,30 @@ class NetworkTask:
         return NetworkReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return the example network over random spikes; files of the bench's owner are not
+        known.
+        """
+        if settings.model or settings.inputs or settings.labels:
+            return Regeneration({}, unknown="network, samples or labels are not at hand")
+        task = cls(settings, Path())
+        return Regeneration(task.provenance(), task.catalogue(), task)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open network and samples; raises where one does not fit the other."""
-        if settings.rule and settings.rule not in PRESETS:
-            raise ConfigError(
-                f"no rule {settings.rule!r}",
-                path="task.network.rule",
-                try_next=f"one of {', '.join(PRESETS)}",
-            )
         return cls(settings, context.folder)
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings = settings
-        self._model = folder / Path(settings.model).expanduser() if settings.model else EXAMPLE
-        self._inputs = folder / Path(settings.inputs).expanduser() if settings.inputs else None
-        self._labels = folder / Path(settings.labels).expanduser() if settings.labels else None
+        self._model = folder / expanded(settings.model) if settings.model else EXAMPLE
+        self._inputs = folder / expanded(settings.inputs) if settings.inputs else None
+        self._labels = folder / expanded(settings.labels) if settings.labels else None
         values = data.samples(self._inputs, self._model)
         self._fixed, self._same = data.fixed_network(
-            self._model, values, settings.dt_s or None, settings.rule, settings.bits
+            self._model, values, settings.dt_s or None, choice_of(settings), settings.bits
         )
+        self._reset_is_stated = data.reset_is_stated(self._model, choice_of(settings))
         if len(self._fixed.outputs) != 1:
             raise ConfigError(
                 f"the network has {len(self._fixed.outputs)} outputs, a decision is one's",
@@ -139,6 +159,28 @@ class NetworkTask:
         """Return sums and last membranes of an output."""
         return parts(self._fixed.answers, output)
 
+    def firmware_header(self) -> str:
+        """Return the header of the firmware's workload, for inputs as long as the samples."""
+        return header(self._fixed, int(self._numbers.shape[1]))
+
+    @property
+    def membrane_unit(self) -> float:
+        """Return what a unit of an output's membranes is worth in the file."""
+        return membrane_unit(self._fixed)
+
+    def membranes(self, output: bytes) -> Any:
+        """Return the last membranes of an output in the file's units."""
+        _, last = sums_and_membranes(self._fixed.answers, output)
+        return np.asarray(last) * self.membrane_unit
+
+    def trains(self, payload: bytes) -> Any:
+        """Return what leaves the integer model for a payload, in the file's units."""
+        inputs = self._routine.load(payload)
+        name = self._fixed.outputs[0]
+        done = run_fixed(self._fixed, inputs[None])
+        values = done.values[name][0] * self._fixed.node(name).scale
+        return values.reshape(len(values), -1)
+
     def reference(self, payload: bytes) -> bytes:
         """Return what a device must answer, by the integer model."""
         routine = self._routine
@@ -169,6 +211,8 @@ class NetworkTask:
             "model_file_sha256": data.digest(self._model),
             "weight_bits": self._fixed.weight_bits,
             "dt_s": self._fixed.dt_s,
+            "rule": rule_of(self._fixed),
+            "reset_is_stated": self._reset_is_stated,
         }
         if self._same is None:
             facts["quantised"] = "in the model's file"
@@ -182,6 +226,13 @@ class NetworkTask:
             return "labels of a file"
         weights = "whole weights" if self._same is None else "its weights"
         return f"right is what the network decides in floating point with {weights}"
+
+
+def choice_of(settings: NetworkTask.Settings) -> Choice:
+    """Return the conventions that the bench file chooses."""
+    return Choice(
+        settings.rule, settings.reset or None, settings.spikes_max or None, settings.start or None
+    )
 
 
 def source_of(settings: NetworkTask.Settings) -> str:

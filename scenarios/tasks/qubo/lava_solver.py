@@ -33,8 +33,9 @@ PARAMETERS: Mapping[str, Any] = {
 NEURON_MODEL = "nebm-sa-refract"
 CHIP = "Loihi2"
 WHY_NO_PROCESSOR = (
-    "lava-optimization 0.5.0 has no solver that works on a processor: 'nebm' is deprecated, "
-    "'nebm-sa' is not accepted, 'sa' and 'nebm-sa-refract' have no process model, 'scif' hangs; "
+    "lava-optimization 0.5.0 has no solver that works on a processor (tried again on 24 November "
+    "2026, 10 nodes, 200 steps): 'nebm' is deprecated, 'nebm-sa' is not accepted, 'sa' and "
+    "'nebm-sa-refract' have no process model, 'scif' did not return within 150 s; "
     "[sut.loihi] with hardware = true runs it on Loihi 2"
 )
 #: The matrix is dense: eight bytes a pair.

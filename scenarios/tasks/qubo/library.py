@@ -6,7 +6,6 @@ what they were made from.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import subprocess
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from rig.errors import BenchError
 from rig.firmware import toolchain
+from rig.user_folders import cache
 
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
 #: A compiler takes seconds; one that takes longer than this hangs.
@@ -42,9 +42,7 @@ class Library:
         digest = hashlib.sha256(repr((FLAGS, platform.platform(), platform.machine())).encode())
         for file in [*self.sources, *self.headers]:
             digest.update(file.read_bytes())
-        folder = (
-            folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neurorig"
-        )
+        folder = folder or cache()
         library = folder / f"{self.name}-{digest.hexdigest()[:16]}.so"
         if not library.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +74,7 @@ class Library:
                 raise BenchError(
                     f"{self.name} was not compiled within {_LIMIT_S:g} s",
                     evidence=f"by {parts[0]}",
-                    try_next="another C compiler",
+                    try_next="again when this computer has less to do, or another C compiler",
                 ) from error
             if done.returncode:
                 raise BenchError(

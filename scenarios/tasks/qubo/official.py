@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig import table_file
 from rig.errors import ConfigError, DataError, storage_error
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
@@ -225,14 +226,11 @@ def _published(path: Path, number: int, line: Mapping[str, str]) -> tuple[Worklo
 
 
 def _write(path: Path, columns: tuple[str, ...], rows: Sequence[Sequence[object]]) -> None:
-    out = io.StringIO()
     # The line ends of the published file.
-    table = csv.writer(out, lineterminator="\r\n")
-    table.writerow(columns)
-    table.writerows(rows)
+    table = table_file.text([columns, *rows], end="\r\n")
     scratch = path.with_suffix(".new")
     try:
-        scratch.write_text(out.getvalue(), encoding="utf-8", newline="")
+        scratch.write_text(table, encoding="utf-8", newline="")
         scratch.replace(path)
     except OSError as error:
         raise storage_error(error, path) from error

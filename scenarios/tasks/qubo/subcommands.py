@@ -9,9 +9,13 @@ from pathlib import Path
 
 import click
 
+from rig.cli.exit_codes import FAIL
+from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import escape
 from rig.errors import ConfigError, DataError
+from rig.results import changed
 from rig.store import session_folder
+from rig.store.event_file import write_derived
 from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import rescore as scores
@@ -58,8 +62,9 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
             try_next=f"rig check {session}",
         ) from error
     content = scores.content(vectors, known, path, officials)
-    session_folder.write_text(session / scores.RESCORED, session_folder.json_text(content))
-    folder.record_derived(scores.RESCORED)
+    write_derived(folder, scores.RESCORED, session_folder.json_text(content))
+    marked = of_session(session)
+    print_labels(OUT, marked)
     by_workload: dict[Workload, list[scores.Vector]] = {}
     for vector in vectors:
         by_workload.setdefault(vector.workload, []).append(vector)
@@ -84,7 +89,7 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
             f"{len(better)} workloads have a better vector than any known: --keep TABLE makes them "
             "targets"
         )
-    return 0
+    return FAIL if any(label.text == changed.CHANGED for label in marked) else 0
 
 
 @click.command()

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import small_text, typed
+from rig import small_text, table_file, typed
 from rig.errors import DataError, storage_error
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
@@ -161,10 +161,14 @@ def read(path: Path = SHIPPED) -> Targets:
         raise DataError(f"{path} is not a table of QUBO targets", evidence=head[:80])
     table = csv.DictReader(io.StringIO(rows))
     try:
-        targets = [typed.from_row(Target, row, str(path)) for row in table]
+        targets = [typed.from_row(Target, _original(row), str(path)) for row in table]
     except DataError as error:
         raise DataError(f"{path} is damaged", evidence=error.evidence) from error
     return Targets(int(version[1]), {target.workload: target for target in targets})
+
+
+def _original(row: dict[str, str | None]) -> dict[str, str | None]:
+    return {name: table_file.original(cell) if cell else cell for name, cell in row.items()}
 
 
 def write(targets: Targets, path: Path) -> None:
@@ -172,17 +176,12 @@ def write(targets: Targets, path: Path) -> None:
     ordered = sorted(
         targets.rows.values(), key=lambda target: (target.nodes, target.density, target.seed)
     )
-    out = io.StringIO()
-    out.write(HEAD.format(version=targets.version))
-    rows = csv.DictWriter(
-        out, [field.name for field in dataclasses.fields(Target)], lineterminator="\n"
-    )
-    rows.writeheader()
-    for target in ordered:
-        rows.writerow(typed.to_row(target))
+    columns = [field.name for field in dataclasses.fields(Target)]
+    cells = [typed.to_row(target) for target in ordered]
+    rows = table_file.text([columns, *([row[name] for name in columns] for row in cells)])
     scratch = path.with_suffix(".new")
     try:
-        scratch.write_text(out.getvalue(), encoding="utf-8")
+        scratch.write_text(HEAD.format(version=targets.version) + rows, encoding="utf-8")
         scratch.replace(path)
     except OSError as error:
         raise storage_error(error, path) from error

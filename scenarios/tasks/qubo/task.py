@@ -16,11 +16,13 @@ from annotated_types import Ge, Interval, doc
 from rig import typed
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext, Searcher
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, Number, PathText, Ratio
-from scenarios.tasks.qubo import edges, official, targets, tuning
+from rig.settings.declare import Count, PathText, Ratio, Seed
+from rig.user_folders import expanded
+from scenarios.tasks.qubo import edges, official, rescore, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.facts import WorkloadFacts
 from scenarios.tasks.qubo.graph import NODES_MAX, Workload
@@ -58,7 +60,7 @@ class QuboTask:
             tuple[Annotated[Ratio, Ge(0)], ...],
             doc("Densities of the graphs, as the published generator takes them."),
         ] = (0.01, 0.05, 0.1, 0.25)
-        seeds: Annotated[tuple[Number, ...], doc("Seeds of the graphs.")] = TUNING_SEEDS
+        seeds: Annotated[tuple[Seed, ...], doc("Seeds of the graphs.")] = TUNING_SEEDS
         targets: Annotated[
             PathText, doc("Table of best known vectors; empty: the shipped one.")
         ] = ""
@@ -89,17 +91,35 @@ class QuboTask:
         return QuboReplica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
     @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return what the shipped tables and the seeds determine; the graphs are made again where
+        vectors are scored.
+        """
+        if settings.targets or settings.official:
+            return Regeneration({}, unknown="the table of targets is not at hand")
+        known = targets.read()
+        officials = official.shipped(known)
+        facts = {
+            "targets_version": known.version,
+            "official_targets_source": officials.source,
+            "official_targets_sha256": officials.sha256,
+            "tuning_rule": tuning.RULE,
+        }
+        return Regeneration(facts, [Entry(name_of(each)) for each in workloads(settings)])
+
+    @classmethod
+    def derived(cls, session: Path, name: str, stored: Any) -> Any:
+        """Return rescored.json made once more."""
+        return rescore.again(session, stored) if name == rescore.RESCORED else None
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> QuboTask:
         """Read the table and make every graph once, to compare it with its target's; raises
         ConfigError or DataError.
         """
-        path = (
-            context.folder / Path(settings.targets).expanduser()
-            if settings.targets
-            else targets.SHIPPED
-        )
+        path = context.folder / expanded(settings.targets) if settings.targets else targets.SHIPPED
         officials = (
-            official.read(context.folder / Path(settings.official).expanduser())
+            official.read(context.folder / expanded(settings.official))
             if settings.official
             else None
         )

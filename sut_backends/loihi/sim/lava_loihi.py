@@ -21,6 +21,8 @@ STATIC_W = 0.5
 IDLE_W = 0.1
 SPIKE_W = 0.001
 STEP_S = 5e-6
+#: States have 24 bits: a current wraps around, a membrane stops.
+STATE_END = 1 << 23
 #: A time probe disturbs the power that is read, as users of the chip report.
 DISTURBANCE_W = 0.05
 
@@ -33,10 +35,10 @@ class Port:
     to: list[Port] = field(default_factory=list)
     fed_by: list[Port] = field(default_factory=list)
 
-    def connect(self, other: Port) -> None:
+    def connect(self, ports: Port) -> None:
         """Lead to another port."""
-        self.to.append(other)
-        other.fed_by.append(self)
+        self.to.append(ports)
+        ports.fed_by.append(self)
 
 
 @dataclass
@@ -67,7 +69,7 @@ class Variable:
 class Source:
     """Lava's source: one column of its data a step."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, *, data: Any) -> None:
         self.data = Variable(data)
         self.s_out = Port(self)
         self.steps = 0
@@ -91,15 +93,15 @@ class Source:
 class Sink:
     """Lava's sink: keeps what comes, a column a step."""
 
-    def __init__(self, shape: tuple[int, ...], buffer: int) -> None:
+    def __init__(self, *, shape: tuple[int, ...], buffer: int) -> None:
         self.data = Variable(np.zeros((*shape, buffer)))
         self.a_in = Port(self)
 
 
 class Adapter:
-    """What stands between host and chip."""
+    """What stands between host and chip: of lava-loihi, as published programs call it."""
 
-    def __init__(self, shape: tuple[int, ...], num_message_bits: int = 0) -> None:
+    def __init__(self, *, shape: tuple[int, ...], num_message_bits: int = 0) -> None:
         self.inp = Port(self)
         self.out = Port(self)
         self.shape = shape
@@ -108,7 +110,7 @@ class Adapter:
 class Lif:
     """LIF cells in fixed point: one du, dv and vth of them all, as on the chip."""
 
-    def __init__(self, shape: tuple[int, ...], du: int, dv: int, vth: int) -> None:
+    def __init__(self, *, shape: tuple[int, ...], du: int, dv: int, vth: int) -> None:
         assert all(isinstance(value, int) for value in (du, dv, vth))
         assert 0 <= du < 4096 and 0 <= dv < 4096 and 0 < vth < 1 << 17
         self.decays = 4096 - du - 1, 4096 - dv
@@ -121,9 +123,11 @@ class Lif:
 
     def step(self) -> int:
         """Do a step; return how many cells fired."""
-        taken = np.asarray(sum(port.owner.kept for port in self.a_in.fed_by))
-        self.u.value = _decayed(self.u.value, self.decays[0]) + (taken << 6)
-        self.v.value = _decayed(self.v.value, self.decays[1]) + self.u.value
+        taken = np.asarray(sum(port.owner.a_buff.value for port in self.a_in.fed_by))
+        self.u.value = _wrapped(_decayed(self.u.value, self.decays[0]) + (taken << 6))
+        self.v.value = np.clip(
+            _decayed(self.v.value, self.decays[1]) + self.u.value, 1 - STATE_END, STATE_END - 1
+        )
         self.sent = (self.v.value > self.vth).astype(np.int64)
         self.v.value = np.where(self.sent, 0, self.v.value)
         return int(self.sent.sum())
@@ -132,14 +136,30 @@ class Lif:
 class Dense:
     """A matrix of 8-bit weights, handed on a step later."""
 
-    def __init__(self, weights: Any, num_message_bits: int = 0) -> None:
+    def __init__(self, *, weights: Any, num_message_bits: int = 0) -> None:
         assert np.array_equal(weights, np.rint(weights)) and not np.any(weights % 2)
         assert weights.min() >= -256 and weights.max() <= 254
         self.weights = weights.astype(np.int64)
         self.graded = num_message_bits > 0
         self.s_in = Port(self)
         self.a_out = Port(self)
-        self.kept = np.zeros(len(weights), np.int64)
+        self.a_buff = Variable(np.zeros(len(weights), np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loihi2SimCfg:
+    """A run configuration of the simulator on a processor, of whose models the stand-in has those
+    in fixed point.
+    """
+
+    select_tag: str
+
+    def begin(self, steps: int) -> None:
+        """Refuse models that are not here."""
+        assert self.select_tag == "fixed_pt"
+
+    def step(self, spikes: int) -> None:
+        """Take note of nothing."""
 
 
 @dataclass
@@ -227,7 +247,7 @@ def installed(*, there: bool = True) -> Iterator[list[str]]:
     """Put the modules in place of Lava's; `there`: lava-loihi is. Yields the boards asked for."""
     boards: list[str] = []
     modules: dict[str, dict[str, Any]] = {
-        "lava.magma.core.run_configs": {"Loihi2HwCfg": Loihi2HwCfg},
+        "lava.magma.core.run_configs": {"Loihi2HwCfg": Loihi2HwCfg, "Loihi2SimCfg": Loihi2SimCfg},
         "lava.magma.core.run_conditions": {"RunSteps": RunSteps},
         "lava.proc.lif.process": {"LIF": Lif},
         "lava.proc.dense.process": {"Dense": Dense},
@@ -268,7 +288,7 @@ def _step(processes: list[Any], step: int) -> list[int]:
             one.data.value[:, step % one.data.value.shape[1]] = _sent(one.a_in)
         elif isinstance(one, Dense):
             taken = np.asarray(_sent(one.s_in))
-            one.kept = one.weights @ (taken if one.graded else taken > 0).astype(np.int64)
+            one.a_buff.value = one.weights @ (taken if one.graded else taken > 0).astype(np.int64)
     return fired
 
 
@@ -281,3 +301,8 @@ def _sent(port: Port) -> Any:
 def _decayed(value: Any, kept: int) -> Any:
     product = np.asarray(value, np.int64) * kept
     return np.sign(product) * (np.abs(product) >> 12)
+
+
+def _wrapped(value: Any) -> Any:
+    value = np.where(value > STATE_END, value - 2 * STATE_END, value)
+    return np.where(value <= -STATE_END, value + 2 * STATE_END, value)

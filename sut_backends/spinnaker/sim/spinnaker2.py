@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -45,10 +46,10 @@ class Chip:
 
     asked: ClassVar[list[tuple[str, int, float]]] = []
 
-    def __init__(self, eth_ip: str) -> None:
+    def __init__(self, *, eth_ip: str) -> None:
         self._address = eth_ip
 
-    def run(self, network: FakeNetwork, steps: int, sys_tick_in_s: float) -> None:
+    def run(self, network: FakeNetwork, steps: int, *, sys_tick_in_s: float) -> None:
         """Pass the input on to the cells of the same number."""
         assert network.fresh
         network.fresh = False
@@ -57,6 +58,18 @@ class Chip:
             cell: [step + network.lag for step in network.entry.params.get(cell, [])]
             for cell in range(network.exit.size)
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversionConfig:
+    """What published programs say of a conversion, and nothing else."""
+
+    output_record: list[str]
+    dt: float
+    conn_delay: int
+    scale_weights: bool
+    reset: str
+    integrator: str
 
 
 def _from_nir(graph: Any, config: Any) -> Any:
@@ -74,7 +87,7 @@ def installed() -> Iterator[list[tuple[str, int, float]]]:
     package = ModuleType("spinnaker2")
     convert = ModuleType("spinnaker2.s2_nir")
     convert.__dict__.update(
-        ConversionConfig=names,
+        ConversionConfig=ConversionConfig,
         ResetMethod=names(ZERO="zero", SUBTRACT="subtract"),
         IntegratorMethod=names(FORWARD="forward"),
         from_nir=_from_nir,

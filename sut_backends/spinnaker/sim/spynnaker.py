@@ -20,6 +20,14 @@ import numpy as np
 
 VERSIONS = {"sPyNNaker": "1!7.4.1", "PyNN": "0.13.0", "numpy": np.__version__}
 IDLE_CHIP_W = 0.35
+ACTIVE_CORE_W = 0.034
+_MEMBRANE = ("tau_m", "cm", "v_rest", "v_reset", "v_thresh", "tau_refrac", "i_offset")
+#: The kinds of cells, and the parameters that each takes.
+KINDS = {
+    "SpikeSourceArray": ("spike_times",),
+    "IF_curr_exp": (*_MEMBRANE, "tau_syn_E", "tau_syn_I"),
+    "IF_curr_delta": _MEMBRANE,
+}
 
 
 @dataclass
@@ -42,9 +50,9 @@ class Vertex:
         largest = max(float(one.weights.max(initial=0.0)) for one in into)
         return [int(np.ceil(np.log2(4 * largest)))] * 2
 
-    def get_weight_scales(self, shifts: list[int]) -> Any:
+    def get_weight_scales(self, ring_buffer_shifts: list[int]) -> Any:
         """Return the factors from nA to 16 bits."""
-        return np.array([2.0 ** (15 - shift) for shift in shifts])
+        return np.array([2.0 ** (15 - shift) for shift in ring_buffer_shifts])
 
 
 @dataclass
@@ -62,17 +70,17 @@ class Population:
         self._vertex = Vertex(f"{self.label}(0:{self.size - 1})")
         Simulator.now.populations.append(self)
 
-    def initialize(self, v: Any) -> None:
+    def initialize(self, *, v: Any) -> None:
         """Set what membranes begin with."""
         self.begin = np.asarray(v)
 
-    def record(self, what: str) -> None:
+    def record(self, variables: str) -> None:
         """Ask for a recording."""
-        self.recorded.append(what)
+        self.recorded.append(variables)
 
-    def get_data(self, what: str) -> Any:
+    def get_data(self, variables: str) -> Any:
         """Return a recording, which must have been asked for, as neo does."""
-        assert what in self.recorded
+        assert variables in self.recorded
         rows = np.array(self.spikes) if Simulator.has_machine() else np.zeros((0, self.size))
         trains = [
             np.flatnonzero(rows[:, cell]) * Simulator.now.timestep for cell in range(self.size)
@@ -164,12 +172,40 @@ def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> A
     return fired.astype(float), (current, np.where(fired, values.v_reset, membrane))
 
 
-def _setup(timestep: float, min_delay: float) -> None:
+def setup(*, timestep: float, min_delay: float) -> None:
+    """Begin a simulation."""
     assert timestep == min_delay > 0
     Simulator.now = Simulator(timestep)
 
 
-def _end() -> None:
+def run(simtime: float) -> None:
+    """Run for so many milliseconds."""
+    Simulator.now.run(simtime)
+
+
+def population(size: int, cellclass: Cells, *, label: str) -> Population:
+    """Return cells."""
+    return Population(size, cellclass, label)
+
+
+def projection(
+    presynaptic_population: Population,
+    postsynaptic_population: Population,
+    connector: list[tuple[int, int, float, float]],
+    *,
+    receptor_type: str,
+) -> Projection:
+    """Return connections."""
+    return Projection(presynaptic_population, postsynaptic_population, connector, receptor_type)
+
+
+def connections(conn_list: list[tuple[int, int, float, float]]) -> list[Any]:
+    """Return connections that were listed."""
+    return list(conn_list)
+
+
+def end() -> None:
+    """End the simulation."""
     assert not Simulator.now.ended
     Simulator.now.ended = True
 
@@ -184,13 +220,25 @@ def _placements() -> list[Any]:
 
 def _energy() -> Any:
     time_s = Simulator.now.ran_ms / 1e3
-    energy_j = 48 * IDLE_CHIP_W * time_s
+    cores = len(Simulator.now.populations)
+    energy_j = (48 * IDLE_CHIP_W + cores * ACTIVE_CORE_W) * time_s
+    counts = {"n_frames": 0, "n_boards": 1, "n_chips": 48}
     names = ("exec_energy_j", "exec_energy_cores_j", "exec_energy_boards_j")
     rest = dict.fromkeys(("loading_energy_j", "mapping_energy_j", "saving_energy_j"), 1.0)
-    return SimpleNamespace(exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest)
+    return SimpleNamespace(exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest, **counts)
+
+
+class Version:
+    """The version of a machine, with its part of the energy model."""
+
+    def get_idle_energy(self, time_s: float, n_frames: int, n_boards: int, n_chips: int) -> float:
+        """Return the energy of an idle machine."""
+        return n_chips * IDLE_CHIP_W * time_s
 
 
 def _cells(kind: str, **parameters: Any) -> Cells:
+    if unknown := parameters.keys() - set(KINDS[kind]):
+        raise TypeError(f"{kind} takes no {', '.join(sorted(unknown))}")
     return Cells(kind, parameters)
 
 
@@ -198,22 +246,21 @@ def _cells(kind: str, **parameters: Any) -> Cells:
 def installed(versions: dict[str, str] | None = None) -> Iterator[None]:
     """Put the modules in place of sPyNNaker's, of these versions."""
     stated = VERSIONS if versions is None else versions
-    kinds = ("SpikeSourceArray", "IF_curr_exp", "IF_curr_delta")
-    cells = {kind: partial(_cells, kind) for kind in kinds}
+    cells = {kind: partial(_cells, kind) for kind in KINDS}
     view = SimpleNamespace(
-        iterate_placemements=_placements, get_machine=lambda: SimpleNamespace(n_chips=48)
+        iterate_placemements=_placements,
+        get_machine=lambda: SimpleNamespace(n_chips=48),
+        get_machine_version=Version,
     )
     modules: dict[str, dict[str, Any]] = {
         "pyNN.spiNNaker": {
             **cells,
-            "setup": _setup,
-            "run": lambda duration_ms: Simulator.now.run(duration_ms),
-            "end": _end,
-            "Population": lambda size, cells, label: Population(size, cells, label),
-            "Projection": lambda before, behind, listed, receptor_type: Projection(
-                before, behind, listed, receptor_type
-            ),
-            "FromListConnector": list,
+            "setup": setup,
+            "run": run,
+            "end": end,
+            "Population": population,
+            "Projection": projection,
+            "FromListConnector": connections,
         },
         "spynnaker.pyNN.data": {"SpynnakerDataView": view},
         "spinn_front_end_common.interface.interface_functions": {"compute_energy_used": _energy},

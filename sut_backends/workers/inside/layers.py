@@ -5,6 +5,7 @@ projections run. All else is refused by the name of its node.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,32 @@ def refuse(network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS
         raise ValueError(
             f"{len(network.inputs)} inputs and {len(network.outputs)} outputs, one of each is meant"
         )
+
+
+def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
+    """Return a network without the Input and Output nodes of subgraphs, which change nothing; what
+    they fed is fed by what fed them. ValueError where a late edge begins or ends at one.
+    """
+    outer = (*network.inputs, *network.outputs)
+    inner = {node.name: node for node in network.nodes if node.type in ENDS}
+    inner = {name: node for name, node in inner.items() if name not in outer}
+
+    def fed_by(names: tuple[str, ...]) -> tuple[str, ...]:
+        found: list[str] = []
+        for name in names:
+            found += fed_by(inner[name].sources) if name in inner else (name,)
+        return tuple(found)
+
+    for node in network.nodes:
+        late = [name for name in node.late_sources if name in inner or node.name in inner]
+        if late:
+            raise ValueError(f"{late[0]} feeds {node.name} a step later, an end of a subgraph")
+    kept = [
+        replace(node, sources=fed_by(node.sources))
+        for node in network.nodes
+        if node.name not in inner
+    ]
+    return replace(network, nodes=tuple(kept))
 
 
 def bias(node: PlainNode) -> Any:
@@ -120,11 +147,13 @@ def differs(conventions: Conventions, *more: str) -> str:
     parts = list(more)
     if conventions.spikes_max > 1:
         parts.append(f"one spike a step, not up to {conventions.spikes_max}")
-    if conventions.reset == "subtract":
+    if conventions.reset.startswith("subtract"):
         parts.append("a reset to a value, not by the threshold")
+    if conventions.reset == "none":
+        parts.append("a reset to a value, where the conventions have none")
     if not conventions.above:
         parts.append("a spike above the threshold, not at it")
-    if conventions.gains == "unit":
+    if conventions.gains != "file":
         parts.append("an input added behind the decay, not before")
     if conventions.current == "last":
         parts.append("the new current, not that of the step before")

@@ -69,6 +69,7 @@ class Conventions:
     gains: str
     start: str
     spikes_max: int
+    late: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from sut_backends.xylo.sim.nodes import (
     PowerSource,
     Sink,
     Source,
+    StopWatch,
     Truth,
 )
 
@@ -170,13 +171,9 @@ class Board:
         """Return the power monitor."""
         return PowerMonitor(self._power)
 
-    def get_stop_watch(self) -> Bag:
-        """Return the stopwatch: it starts some time after it was told to."""
-        return Bag(start=self._start, stop=lambda: None)
-
-    def _start(self, reset: bool = True) -> None:
-        if reset or self._power.zero_ns is None:
-            self._power.zero_ns = time.monotonic_ns() + round(self._truth.delay_s * NS_PER_S)
+    def get_stop_watch(self) -> StopWatch:
+        """Return the stopwatch."""
+        return StopWatch(self._power, round(self._truth.delay_s * NS_PER_S))
 
 
 def build(samna: Any, truth: Truth) -> None:

@@ -235,3 +235,25 @@ class PowerMonitor:
     def stop_auto_power_measurement(self) -> None:
         """Measure no more."""
         self._source.hz = 0.0
+
+
+class StopWatch:
+    """The board's stopwatch. What it is told arrives some time later. One that runs already is not
+    set back by a start.
+    """
+
+    def __init__(self, source: PowerSource, delay_ns: int) -> None:
+        self._source = source
+        self._delay_ns = delay_ns
+
+    def start(self) -> None:
+        """Run, from 0 where it did not run before."""
+        if self._source.zero_ns is None:
+            self.reset()
+
+    def reset(self) -> None:
+        """Go back to 0."""
+        self._source.zero_ns = time.monotonic_ns() + self._delay_ns
+
+    def stop(self) -> None:
+        """Stand still; stamps of power go on, as nothing here needs that they do not."""

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drivers.worker_lines import EventsFile
 from drivers.xylo_board.clock_tie import ClockTie
 from drivers.xylo_board.driver import XyloBoard
-from drivers.xylo_board.events import ChannelEvents, EventsFile
+from drivers.xylo_board.events import ChannelEvents
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost
 from rig.interfaces.context import BenchContext
@@ -99,7 +100,7 @@ def test_a_channel_that_never_speaks_is_told_from_a_worker_that_does_not(tmp_pat
         for _ in range(30):
             context.world.advance(NS // 10)
             on.check()
-    silent = ChannelEvents(EventsFile(tmp_path / "none.jsonl"), "io", 100, 100.0, "here")
+    silent = ChannelEvents(EventsFile(tmp_path / "none.jsonl", "a and b"), "io", 100, 100.0, "here")
     assert silent.new() == [] and silent.header is None
 
 
@@ -168,8 +169,8 @@ HEADER = {"xylo_power": 1, "channels": {"io": 0}, "hz": 100, "started_ns": 0, "c
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("who is this\n", "holds no power events"),
-        ("[1, 2]\n", "holds no power events"),
+        ("who is this\n", "holds no lines of a worker"),
+        ("[1, 2]\n", "holds no lines of a worker"),
         (json.dumps(HEADER | {"xylo_power": 2}) + "\n", "of another form"),
         (json.dumps(HEADER | {"channels": {"digital": 2}}) + "\n", "no channel io"),
         (json.dumps(HEADER | {"hz": 5}) + "\n", "measures 5 times a second"),
@@ -179,7 +180,7 @@ def test_a_file_that_is_not_this_worker_s_is_refused(tmp_path: Path, text: str, 
     path = tmp_path / "events.jsonl"
     path.write_text(text)
     with pytest.raises(BenchError, match=says) as found:
-        ChannelEvents(EventsFile(path), "io", 100, 100.0, str(path)).new()
+        ChannelEvents(EventsFile(path, "a and b"), "io", 100, 100.0, str(path)).new()
     assert found.value.try_next
 
 

@@ -90,7 +90,7 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     assert picture.latency.error == pytest.approx(0.0008165, rel=1e-3)
     said = dict(run_text.so_far(picture))
     assert said["right"] == "75.0% of 4"
-    assert said["latency"] == "12.00 ± 0.82 ms"
+    assert said["latency"] == "12.0 ± 2.6 ms", "3.18 standard errors: Student's t of four values"
     assert said["retransmissions"] == "4"
     record.take(StepDone(1, StepRecord(9, Idle(1.0), Completion(()))))
     warm = Query((0,), warmup=True)
@@ -156,9 +156,9 @@ def test_a_metric_is_said_with_its_interval_whatever_form_that_has() -> None:
     assert run_text.metric_spread(around) == "2 %"
     assert run_text.metric_values(around) == "0.99  1  1.01"
     apart = metric("power_idle", Interval(0.9, 1.2, "binomial"))
-    assert run_text.metric_mean(apart) == "1 W  (0.9 to 1.2)"
+    assert run_text.metric_mean(apart) == "1 W  (0.90 to 1.20)"
     none = metric("power_idle", Interval.missing("one trial"))
-    assert run_text.metric_mean(none) == "1 W"
+    assert run_text.metric_mean(none) == "1 W  (not known: one trial)"
 
 
 def test_headlines_come_first_and_details_are_left_out() -> None:

@@ -146,7 +146,7 @@ def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
     assert int(at.screen.live.tiles.value("lost")) >= 10_000
     [trial] = at.screen.live.trials.rows
     assert trial.problems
-    at.until(lambda: "Not replicated" in at.screen.outcome.text)
+    at.until(lambda: "INVALID: " in at.screen.outcome.text)
 
 
 def test_a_run_that_is_about_to_begin_is_not_begun_twice(run_at: At, tmp_path: Path) -> None:

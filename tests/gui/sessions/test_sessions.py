@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +12,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
+from benchmarks.forger import edit_json
 from gui.sessions.screen import SessionsScreen
 from gui.widgets.table import Table
 from rig.api.archive import removal
 from rig.api.comparing.comparison import Outcome
+from rig.results.changed import CHANGED
 from rig.session.session import open_bench
 from tests.conftest import VIRTUAL_NULL
 
@@ -67,8 +70,8 @@ def said(screen: SessionsScreen, name: str) -> str:
 
 def test_each_session_says_how_it_stands(screen: SessionsScreen) -> None:
     assert {row.name: row.outcome for row in screen.table.rows} == {
-        "a-usual": "does not replicate",
-        "b-hungry": "does not replicate",
+        "a-usual": "NOT TESTED",
+        "b-hungry": "NOT TESTED",
         "c-killed": "killed",
     }
     choose(screen, "c-killed")
@@ -78,6 +81,39 @@ def test_each_session_says_how_it_stands(screen: SessionsScreen) -> None:
     choose(screen, "a-usual")
     assert not screen.findChild(QPushButton, "session-resume").isEnabled()
     assert "5" in said(screen, "session-reason")
+
+
+@pytest.mark.posix
+def test_a_session_with_a_pipe_in_it_is_shown_as_unreadable(
+    screen: SessionsScreen, qtbot: QtBot
+) -> None:
+    broken = screen.table.rows[0].path
+    (broken / "provenance.json").unlink()
+    os.mkfifo(broken / "provenance.json")
+    os.mkfifo(broken.parent / "tags.json")
+    screen.look()
+    qtbot.waitUntil(lambda: "unreadable" in [row.outcome for row in screen.table.rows])
+    assert len(screen.table.rows) == 3
+    choose(screen, broken.name)
+    assert "provenance.json is a pipe" in said(screen, "session-reason")
+
+
+def test_a_session_that_was_edited_is_marked_in_the_list_beside_it_and_in_a_comparison(
+    screen: SessionsScreen, qtbot: QtBot
+) -> None:
+    [path] = [row.path for row in screen.table.rows if row.name == "a-usual"]
+    edit_json(path / "results.json", lambda results: results.update(task="other"))
+    click(screen, qtbot, "sessions-look")
+    qtbot.waitUntil(lambda: any(row.changed for row in screen.table.rows))
+    assert [row.name for row in screen.table.rows if row.changed] == ["a-usual"]
+    choose(screen, "a-usual")
+    assert said(screen, "session-outcome") == "changed after the run"
+    assert "results.json was changed" in said(screen, "session-reason")
+    assert CHANGED in screen.detail.findChild(QLabel, "labels").text()
+    choose(screen, "a-usual", "b-hungry")
+    qtbot.waitUntil(lambda: bool(screen.compared.metrics.rows))
+    assert CHANGED in screen.compared.findChild(QLabel, "labels").text()
+    assert "a-usual was changed after its run" in said(screen, "compare-notes")
 
 
 def test_search_and_tags(screen: SessionsScreen, qtbot: QtBot) -> None:

@@ -12,7 +12,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from benchmarks.forger import edit_json
 from rig.api.trials.replication import AUDIT, REPLICATION, what_if
+from rig.results.changed import CHANGED
 from tests.length import length
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def test_the_screen_points_at_the_trial_that_drifts(
     window: MainWindow, qtbot: QtBot, drifting_session: Path
 ) -> None:
     screen = opened(window, qtbot, drifting_session)
-    assert "do not replicate" in text(screen, "trials-headline")
+    assert "FAIL: " in text(screen, "trials-headline")
     assert text(screen, "trials-findings").startswith("Trial 4 is the odd one: +")
     # The pictures come behind the metrics.
     drift = "In the course of trial 4 the energy of"
@@ -168,6 +170,16 @@ def test_a_session_without_a_finished_trial_is_a_sentence(
     (cut / "results.json").unlink()
     screen = opened(window, qtbot, cut)
     assert "no trial has finished" in text(screen, "trials-headline")
+
+
+def test_a_session_that_was_edited_does_not_replicate_and_is_marked(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path, tmp_path: Path
+) -> None:
+    edited = shutil.copytree(virtual_session, tmp_path / "edited")
+    edit_json(edited / "results.json", lambda results: results.update(monitor="other"))
+    screen = opened(window, qtbot, edited)
+    assert text(screen, "trials-headline").startswith("✗ INVALID: results.json")
+    assert CHANGED in text(screen, "labels")
 
 
 def test_results_that_are_nonsense_are_a_notice(

@@ -38,7 +38,7 @@ def test_the_scale_of_calm_trials_still_shows_the_band(view: SessionTrials) -> N
 
 
 def test_the_verdict_of_a_session_is_one_line(view: SessionTrials) -> None:
-    assert words.headline(view).startswith("✓ The trials replicate")
+    assert words.headline(view).startswith("✓ PASS for ")
     assert "Nothing is claimed: every trial is within 5%" in words.judged(
         view.of(ENERGY), view.replication
     )

@@ -126,3 +126,27 @@ def test_an_instance_that_lacks_a_method_or_takes_other_arguments_is_found() -> 
         "its payload(self) does not take payload(index: 'int') -> 'bytes'",
         "it has no score(index: 'int', output: 'bytes') -> 'Score'",
     ]
+
+
+def test_a_hook_speaks_for_what_its_own_class_or_one_above_defines() -> None:
+    class Base:
+        def info(self) -> str:
+            return "base"
+
+        def restated(self) -> str:
+            return "base"
+
+    class Inherits(Base):
+        pass
+
+    class Overrides(Base):
+        def info(self) -> str:
+            return "other"
+
+    class Restates(Overrides):
+        def restated(self) -> str:
+            return "other"
+
+    kinds = (Base, Inherits, Overrides, Restates)
+    found = [plugins.speaks_for(kind, "restated", "info") for kind in kinds]
+    assert found == [True, True, False, True]

@@ -28,11 +28,14 @@ def session(tmp_path: Path) -> Path:
     return Path(shutil.copytree(STORED, tmp_path / "session"))
 
 
-def test_every_number_is_found_again_byte_for_byte(session: Path) -> None:
+def test_every_value_is_found_again_byte_for_byte_and_intervals_are_said_to_be_older(
+    session: Path,
+) -> None:
     checked = check(session)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    (numbers,) = (found for found in checked.findings if "every number" in found.detail)
+    (numbers,) = (found for found in checked.findings if "every value" in found.detail)
     assert "byte for byte equal" in numbers.detail
+    assert "intervals" in numbers.detail and "not compared" in numbers.detail
     (trial,) = checked.trials
     assert trial.segments == 2 and trial.problems[0].detail.startswith("sitting 1: ")
 

@@ -203,6 +203,18 @@ def test_markers_in_an_annotation_file_are_placed_by_their_dates(tmp_path: Path)
     assert (window["start_s"], window["duration_s"]) == (pytest.approx(0.25), pytest.approx(0.5))
 
 
+def test_a_marker_of_another_program_becomes_no_formula_and_no_command(tmp_path: Path) -> None:
+    """Names of markers come from whoever made the file; a spreadsheet may open the table."""
+    path = without_markers(tmp_path)
+    nasty = "=cmd|'/C x'!A0\x1b[2J"
+    names = [(0.25, "vmarker", f"{nasty}a"), (0.75, "vmarker", f"{nasty}b")]
+    annotation_file(tmp_path / "plain.anno.jls", names)
+    printed = run(path, "--markers", "--csv").stdout
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert rows[0]["name"].startswith("'") and "\x1b" not in printed
+    assert float(rows[0]["duration_s"]) == pytest.approx(0.5)
+
+
 def test_single_markers_and_texts_make_windows_from_each_to_the_next(tmp_path: Path) -> None:
     path = without_markers(tmp_path)
     names = [
@@ -438,6 +450,23 @@ def test_csv_has_every_digit_and_units_in_its_names(capture: Path) -> None:
             and float(row["start_s"]) == window["start_s"]
         )
         assert row["energy_u_j"] == ""
+
+
+def test_plus_or_minus_is_the_half_of_a_95_percent_interval_and_columns_say_so(
+    capture: Path, calibration: Path
+) -> None:
+    words = ("--edges", "fall-rise", "--calibration", calibration)
+    rows = content(capture, *words)["windows"]
+    for row in rows:
+        for name in ("energy_{}_j", "mean_{}_w", "charge_{}_c", "mean_{}_a"):
+            assert row[name.format("u95")] == pytest.approx(1.96 * row[name.format("u")], rel=1e-4)
+    lines = run(capture, *words).stdout.splitlines()
+    assert lines[1].split("± 95 %") and lines[1].count("± 95 %") == 2
+    first = dict(zip(("start", "time", "energy", "half"), lines[3].split()[1:], strict=False))
+    part = rows[0]["energy_u95_j"] / rows[0]["energy_j"]
+    assert float(first["half"]) / float(first["energy"]) == pytest.approx(part, rel=0.03)
+    heads = run(capture, *words, "--csv").stdout.splitlines()[0].split(",")
+    assert heads.index("energy_u95_j") == heads.index("energy_u_j") + 1
 
 
 def test_the_table_fits_80_columns(capture: Path, calibration: Path) -> None:

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyjls
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import DataError
-from rig.importers.given_rate import fit
+from rig.importers.given_rate import CONFIRMED_PPM, fit
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from tests.length import length
 from tests.rig.importers.joulescope.test_jls1 import recording, steady
 from tests.rig.importers.profilers.test_ppk2 import archive, frame
 
@@ -107,18 +110,25 @@ def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(tmp_pa
     assert opened(tmp_path, rows(times_s), rate_hz=5.0, time="none").trace.duration_s == 40.0
 
 
-def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_its_rate_and_may_be_given_it(
+def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_in_which_range_its_rate_is(
     tmp_path: Path,
 ) -> None:
     scatter = np.random.default_rng(3).uniform(-0.45, 0.45, 400)
     content = rows((np.arange(400) + 1 + scatter) / 10)
     notes = "\n".join(opened(tmp_path, content).notes)
-    advised = float(notes.split("if each row is one sample: --rate ")[1].split()[0])
-    assert advised == pytest.approx(10.0, rel=0.01)
-    assert opened(tmp_path, content, rate_hz=advised).trace.duration_s == pytest.approx(
-        40.0, rel=0.01
-    )
-    assert opened(tmp_path, content, rate_hz=10.0).trace.duration_s == 40.0
+    low_hz, high_hz = advised_hz(notes)
+    assert 9.9 < low_hz < 10.0 < high_hz < 10.1
+    for given_hz in (low_hz, 10.0, high_hz):
+        found = opened(tmp_path, content, rate_hz=given_hz)
+        assert found.trace.duration_s == pytest.approx(400 / given_hz)
+        assert abs(given_hz / 10.0 - 1) * 1e6 <= found.rate_ppm
+
+
+def advised_hz(text: str) -> tuple[float, float]:
+    """Return the range of rates that an advice names, which names none as an option."""
+    assert "--rate HZ" in text and not re.search(r"--rate [0-9]", text)
+    low, high = re.findall(r"between (\S+) and (\S+) Hz", text)[0]
+    return float(low), float(high)
 
 
 def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
@@ -127,10 +137,99 @@ def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
     content = HEAD + "".join(f"{k // 10},1\n" for k in range(1000))
     with pytest.raises(DataError, match="stands still") as caught:
         opened(tmp_path, content)
-    assert "--rate 10" in caught.value.try_next
-    assert opened(tmp_path, content, rate_hz=10.0).trace.duration_s == 100.0
+    low_hz, high_hz = advised_hz(caught.value.try_next)
+    assert 9.8 < low_hz < 10.0 < high_hz < 10.2
+    found = opened(tmp_path, content, rate_hz=10.0)
+    assert found.trace.duration_s == 100.0 and found.rate_ppm < 2200
+    (note,) = [note for note in found.notes if "does not confirm" in note]
+    assert f"between {low_hz:g} and {high_hz:g} Hz" in note
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, content, rate_hz=10.4)
+
+
+def seconds_of_day(count: int) -> str:
+    """Return a table as a power meter stores it, with ten rows to each second of its clock."""
+    cells = (f"2026/03/01,12:00:{3 + k // 10:02d},1.0\n" for k in range(7, count + 7))
+    return "Date,Time,P (W)\n" + "".join(cells)
+
+
+@pytest.mark.parametrize(
+    ("content", "worst_hz"),
+    [
+        (HEAD + "".join(f"{k // 10},1\n" for k in range(300)), 10.3103),
+        (seconds_of_day(50), 12.25),
+        (seconds_of_day(50), 9.8),
+    ],
+    ids=["seconds", "seconds of the day", "as many as there seem to be"],
+)
+def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_what_is_said(
+    tmp_path: Path, content: str, worst_hz: float
+) -> None:
+    with pytest.raises(DataError) as caught:
+        opened(tmp_path, content)
+    low_hz, high_hz = advised_hz(caught.value.try_next)
+    assert low_hz < 10.0 < high_hz
+    true_j = content.count("\n") / 10.0 - 0.1
+    for given_hz in (10.0, worst_hz):
+        try:
+            found = opened(tmp_path, content, rate_hz=given_hz)
+        except DataError as error:
+            # Of 300 rows in whole seconds the average is 10.3103 Hz, and no even sampling.
+            assert given_hz != 10.0 and f"between {low_hz:g} and {high_hz:g} Hz" in str(error)
+            continue
+        part = found.rate_ppm * 1e-6
+        energy_j = found.trace.energy_j(0.0, found.trace.duration_s)
+        assert part > 50e-6 and abs(energy_j - true_j) <= part * energy_j
+        assert any("does not confirm" in note and "known to within" in note for note in found.notes)
+
+
+@given(
+    rate_hz=st.floats(0.2, 2000),
+    count=st.integers(4, 300),
+    samples=st.floats(0.01, 30),
+    phase=st.floats(0, 1),
+    floor=st.booleans(),
+    wrong=st.floats(0.7, 1.4),
+)
+@settings(max_examples=length(120, 25), deadline=None)
+def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_said(
+    tmp_path_factory: pytest.TempPathFactory,
+    rate_hz: float,
+    count: int,
+    samples: float,
+    phase: float,
+    floor: bool,
+    wrong: float,
+) -> None:
+    # Stamps are rounded to a digit that is worth up to 30 samples.
+    places = -math.floor(math.log10(samples / rate_hz))
+    step = Decimal(10) ** -places
+    to = ROUND_FLOOR if floor else ROUND_HALF_EVEN
+    stamps = [
+        (Decimal((k + phase) / rate_hz)).quantize(step, to) + Decimal(0) for k in range(count)
+    ]
+    content = HEAD + "".join(f"{stamp:f},1\n" for stamp in stamps)
+    folder = tmp_path_factory.mktemp("t")
+    for given_hz in (rate_hz, rate_hz * wrong):
+        try:
+            found = opened(folder, content, rate_hz=given_hz)
+        except DataError as error:
+            assert given_hz != rate_hz and "contradicts" in error.cause
+            continue
+        if any("tells no rate" in note for note in found.notes):
+            assert stamps[0] == stamps[-1]
+            continue
+        energy_j = found.trace.energy_j(0.0, found.trace.duration_s)
+        part = max(found.rate_ppm, CONFIRMED_PPM) * 1e-6
+        assert abs(energy_j - count / rate_hz) <= part * energy_j * (1 + 1e-6)
+
+
+def test_a_rate_beside_that_of_the_file_is_in_the_uncertainty(tmp_path: Path) -> None:
+    for name, (make, options) in KINDS.items():
+        found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
+        assert 4900 < found.rate_ppm < 5100, name
+        same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
+        assert same.rate_ppm == 0.0, name
 
 
 def test_rows_that_are_missing_contradict_a_rate_that_takes_each_row_for_one_sample(
@@ -184,9 +283,14 @@ def test_dates_that_are_not_read_contradict_a_rate_as_well(tmp_path: Path, form:
     assert "7.52 samples a second" in note
 
 
-def test_times_of_day_past_midnight_are_said_not_to_be_compared(tmp_path: Path) -> None:
+def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_said(
+    tmp_path: Path,
+) -> None:
     content = dated("%H:%M:%S", 43_190 + np.arange(40))
-    found = opened(tmp_path, content, rate_hz=1.0)
+    assert opened(tmp_path, content, rate_hz=1.0).rate_ppm == 0
+    with pytest.raises(DataError, match="contradicts the column timestamp"):
+        opened(tmp_path, content, rate_hz=1.3)
+    found = opened(tmp_path, content, rate_hz=1.0, time="none")
     assert (
         "--rate 1 Hz is not compared with the column timestamp, whose times are not understood"
         in found.notes

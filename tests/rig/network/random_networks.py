@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import nir
@@ -131,14 +132,16 @@ def random_conventions(seed: int) -> Conventions:
     """Return conventions, often none of a preset."""
     rng = np.random.default_rng(seed)
     if rng.random() < 0.3:
-        return list(PRESETS.values())[int(rng.integers(len(PRESETS)))]
-    reset = list(Reset)[int(rng.integers(2))]
+        found = list(PRESETS.values())[int(rng.integers(len(PRESETS)))]
+        # Late spikes close no cycle, of which these networks have many.
+        return replace(found, late=False)
+    reset = list(Reset)[int(rng.integers(len(Reset)))]
     return Conventions(
         list(Scheme)[int(rng.integers(2))],
         list(Current)[int(rng.integers(2))],
         reset,
         bool(rng.integers(2)),
-        list(Gains)[int(rng.integers(2))],
+        list(Gains)[int(rng.integers(len(Gains)))],
         list(Start)[int(rng.integers(2))],
         int(rng.integers(1, 5)) if reset is Reset.SUBTRACT else 1,
     )

@@ -28,7 +28,7 @@ SHIPPED = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
 def counted(name: str, *, samples: slice = slice(None)) -> Complexity:
     """Count on a stored network and its inputs."""
     read = graph.read(SHIPPED if name == "asc" else VECTORS / f"{name}.nir")
-    how = conventions.stated(read.nodes) if name == "asc" else PRESETS["snntorch"]
+    how = conventions.stated(read.nodes) if name == "asc" else PRESETS["snntorch-zero"]
     with np.load(VECTORS / f"{name}.npz") as stored:
         values, dt_s = stored["input"][samples], float(stored["dt_s"])
     return complexity.count(graph.network(read), values, dt_s, how)

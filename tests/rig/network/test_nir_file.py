@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import nir
 import numpy as np
 import pytest
 
+from rig import processor_limit
 from rig.errors import DataError, Stopped
-from rig.network import graph, nir_file
+from rig.network import graph, hdf5_tree, nir_file
 from rig.stop import Stop
 from tests.waiting import eventually
 
@@ -24,6 +28,8 @@ VECTORS = Path(__file__).parents[2] / "vectors"
 #: Places in avgpool2d.nir, and the byte that stands there in place of the right one.
 LOOPS = {"heap": (2288, 0), "links": (2313, 8)}
 CRASHES = (8345, 8)
+
+POPEN = subprocess.Popen
 
 
 @pytest.fixture
@@ -52,17 +58,105 @@ def test_what_is_read_is_what_nir_itself_reads() -> None:
             }
 
 
+def external_link(file: h5py.File, other: Path) -> str:
+    del file["node/nodes"]
+    file["node/nodes"] = h5py.ExternalLink(str(other), "/node/nodes")
+    return "/node/nodes is a link into another file"
+
+
+def external_node(file: h5py.File, other: Path) -> str:
+    del file["node"]
+    file["node"] = h5py.ExternalLink(str(other), "/node")
+    return "/node is a link into another file"
+
+
+def soft_link_that_leaves(file: h5py.File, other: Path) -> str:
+    file["out"] = h5py.ExternalLink(str(other), "/")
+    del file["node/nodes"]
+    file["node/nodes"] = h5py.SoftLink("/out/node/nodes")
+    return "/node/nodes is a link, which may lead elsewhere"
+
+
+def external_storage(file: h5py.File, other: Path) -> str:
+    file["node"].create_dataset(
+        "secret", (16,), np.uint8, external=[(str(other), 0, h5py.h5f.UNLIMITED)]
+    )
+    return "/node/secret has its values in another file"
+
+
+def virtual(file: h5py.File, other: Path) -> str:
+    layout = h5py.VirtualLayout((1,), np.float32)
+    layout[:] = h5py.VirtualSource(str(other), "secret", (1,), np.float32)
+    file["node"].create_virtual_dataset("secret", layout)
+    return "/node/secret is a virtual dataset"
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [external_link, external_node, soft_link_that_leaves, external_storage, virtual],
+    ids=lambda lead: lead.__name__,
+)
+def test_a_file_that_leads_into_another_one_is_refused(
+    tmp_path: Path, lead: Callable[[h5py.File, Path], str]
+) -> None:
+    other = tmp_path / "other.nir"
+    path = tmp_path / "leads.nir"
+    for each in (other, path):
+        each.write_bytes((VECTORS / "nir" / "avgpool2d.nir").read_bytes())
+    with h5py.File(other, "r+") as file:
+        file["secret"] = np.ones(1, np.float32)
+    with h5py.File(path, "r+") as file:
+        said = lead(file, other)
+    with pytest.raises(DataError, match="is not a NIR file") as caught:
+        graph.read(path)
+    assert said in caught.value.evidence
+    # The program that reads it says so itself, and opens no other file.
+    with pytest.raises(hdf5_tree.Elsewhere, match=re.escape(said)):
+        hdf5_tree.answer(str(path), 1 << 20)
+
+
+def test_a_file_that_claims_more_than_is_allowed_is_refused_before_it_is_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "large.nir"
+    path.write_bytes((VECTORS / "nir" / "avgpool2d.nir").read_bytes())
+    assert b"tree.npy" in hdf5_tree.answer(str(path), 1 << 20)
+    with pytest.raises(hdf5_tree.Claimed, match="claim more than 8 bytes in all"):
+        hdf5_tree.answer(str(path), 8)
+
+
 @pytest.mark.parametrize("where", ["heap", pytest.param("links", marks=pytest.mark.repeats)])
 def test_a_file_on_which_hdf5_loops_is_refused_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(nir_file, "_LIMIT_S", 1.0)
+    monkeypatch.setattr(processor_limit, "_WALLS", 30.0)  # others want the processor, too
     path = with_byte(tmp_path, *LOOPS[where])
-    began_s = time.monotonic()
-    with pytest.raises(DataError, match=r"is not a NIR file") as caught:
+    with pytest.raises(DataError, match=r"cannot be read") as caught:
         graph.read(path)
-    assert "did not come to an end of it within 1 s" in caught.value.evidence
-    assert time.monotonic() - began_s < 5.0
+    assert "was not done after 1 s of processor time" in caught.value.evidence
+
+
+@pytest.mark.posix
+def test_a_reader_that_the_computer_does_not_let_run_says_nothing_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The limits are 20 s of processor time and 60 s; here 1 s and 3 s.
+    monkeypatch.setattr(nir_file, "_LIMIT_S", 1.0)
+    path = tmp_path / f"held-{os.getpid()}.nir"
+    path.write_bytes((VECTORS / "nir" / "avgpool2d.nir").read_bytes())
+    # Held before it can read: the process is stopped as it begins.
+    monkeypatch.setattr(subprocess, "Popen", stopped_at_once)
+    with pytest.raises(DataError, match="was not read in time") as caught:
+        graph.read(path)
+    assert "not used the 1 s of processor time" in caught.value.evidence
+    assert "damaged" not in str(caught.value) and "not a NIR file" not in str(caught.value)
+
+
+def stopped_at_once(*words: Any, **how: Any) -> Any:
+    child = POPEN(*words, **how)
+    child.send_signal(signal.SIGSTOP)
+    return child
 
 
 def test_a_file_on_which_hdf5_crashes_is_refused(tmp_path: Path) -> None:
@@ -90,7 +184,8 @@ def test_however_the_rig_ends_nothing_of_it_goes_on(damaged: Path, end: signal.S
         rig.send_signal(end)
         said, _ = rig.communicate(timeout=10.0)
     assert rig.returncode != 0 and b"Traceback" not in said
-    eventually(lambda: not readers(damaged), limit_s=2.0)
+    # A reader that goes on would loop until its 20 s of processor time are used up.
+    eventually(lambda: not readers(damaged), limit_s=10.0)
 
 
 def readers(path: Path) -> list[int]:

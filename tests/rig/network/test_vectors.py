@@ -32,7 +32,7 @@ def run_vector(name: str, preset: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", SPIKES)
 def test_every_spike_is_that_of_the_other_program(name: str) -> None:
-    ours, theirs = run_vector(name, "norse" if name.startswith("norse") else "snntorch")
+    ours, theirs = run_vector(name, "norse" if name.startswith("norse") else "snntorch-zero")
     assert theirs.sum() > 50
     assert np.array_equal(ours, theirs)
 

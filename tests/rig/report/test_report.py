@@ -14,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import rig
+from benchmarks.forger import rehash
 from rig.errors import DataError
 from rig.report.report import write_report
 
@@ -88,7 +89,9 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def change(folder: Path, content: dict[str, Any]) -> None:
+    """Give a session other results, as if it had been measured so: with their hash."""
     (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")
+    rehash(folder)
 
 
 def test_the_page_is_one_file_that_fetches_nothing(session: Path, page: Page) -> None:
@@ -208,7 +211,7 @@ def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Path) -> None:
     page = Page(write_report(measure(tmp_path, ["monitor.virtual.edge_jitter_s=1e-5"])))
-    assert "FAIL (simulated, random bytes)" in page.text
+    assert "INVALID (simulated, random bytes)" in page.text
     assert "SYNC edges do not lie on one line with the device's ticks" in page.text
     assert "trials are invalid" in page.text
 
@@ -245,7 +248,7 @@ def test_claimed_values_and_the_audit_are_shown(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_one_trial_is_enough_for_a_page(tmp_path: Path) -> None:
     page = Page(write_report(measure(tmp_path, ["scenario.single_stream.repeat=3"], trials=1)))
-    assert "1 trials of the 5" in page.text
+    assert "1 trial of the 5" in page.text
     assert "3 runs of each phase in a row" in page.text
 
 

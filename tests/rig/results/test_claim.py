@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ from click.testing import CliRunner, Result
 from rig.cli.main import rig as command
 from rig.errors import ConfigError
 from rig.model.steps import Query
+from rig.results import claim as claims
 from rig.results.imagined import Forecast, forecast
 from rig.session import planning
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult as SessionResult
 from rig.session.session import open_bench
+from rig.stats.claimed_value import Spread
 from tests import checking
 from tests.conftest import ROOT, VIRTUAL_NULL
 
@@ -104,7 +106,7 @@ def test_what_is_foreseen_is_what_is_measured(
     for one, metric in content["metrics"].items():
         known = before.metrics[one]
         assert metric["higher_is_better"] is known.higher_is_better
-        assert metric["value"] >= 0 or known.signed
+        assert metric["value"] is None or metric["value"] >= 0 or known.signed
 
 
 @pytest.mark.parametrize(
@@ -217,10 +219,10 @@ def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(
     latency_s = value(finished, "latency_infer")
     claim = tmp_path / "claim.toml"
     for text, code, replication, audit in (
-        (f"latency_infer = {latency_s * 1.01}\naccuracy = 1\n", 0, "TRUE", "TRUE"),
-        (f"[claim]\nlatency_infer = {latency_s * 1.2}\n", 1, "FALSE", "TRUE"),
-        (f'[bench]\nname = "x"\n[claim]\nlatency_infer = {latency_s / 1.2}\n', 1, "FALSE", "FALSE"),
-        ("latency_total_p90_early_stopping = 1e-3\n", 1, "FALSE", "FALSE"),
+        (f"latency_infer = {latency_s * 1.01}\naccuracy = 1\n", 0, "PASS", "PASS"),
+        (f"[claim]\nlatency_infer = {latency_s * 1.2}\n", 1, "FAIL", "PASS"),
+        (f'[bench]\nname = "x"\n[claim]\nlatency_infer = {latency_s / 1.2}\n', 1, "FAIL", "FAIL"),
+        ("latency_total_p90_early_stopping = 1e-3\n", 1, "FAIL", "FAIL"),
     ):
         claim.write_text(text)
         done = checked(finished, claim)
@@ -235,11 +237,95 @@ def test_a_published_result_is_a_claim(finished: Path, tmp_path: Path) -> None:
     assert done.return_value == 0, done.output
     assert "the claim is a result of: SIMULATED, RANDOM BYTES" in done.output
     content = json.loads((finished / "results.json").read_text())
-    content["metrics"]["energy_infer"]["value"] *= 0.8
+    scale(content, ["energy_infer"], 0.8)
     other = tmp_path / "results.json"
     other.write_text(json.dumps(content))
     done = checked(finished, other)
     assert done.return_value == 1 and "energy_infer deviates by +25.0%" in done.output
+
+
+def scale(content: Any, names: Iterable[str], factor: float) -> None:
+    """Multiply metrics of a results.json with their intervals, as if they had been measured so."""
+    for name in names:
+        row = content["metrics"][name]
+        row["value"] *= factor
+        for interval in (row["same_samples"], row["other_samples"]):
+            for key in ("low", "high", "standard_uncertainty", "expanded_uncertainty"):
+                if interval[key] is not None:
+                    interval[key] *= factor
+
+
+def test_a_published_result_that_lies_outside_its_own_interval_is_no_claim(
+    finished: Path, tmp_path: Path
+) -> None:
+    content = json.loads((finished / "results.json").read_text())
+    content["metrics"]["energy_infer"]["value"] /= 100
+    other = tmp_path / "results.json"
+    other.write_text(json.dumps(content))
+    error = checked(finished, other).exception
+    assert isinstance(error, ConfigError) and "its own interval" in str(error)
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.04, 1.06])
+def test_a_replacement_is_at_most_5_percent_better_than_the_auditors_result(
+    finished: Path, tmp_path: Path, factor: float
+) -> None:
+    claim = tmp_path / "claim.toml"
+    claim.write_text(f"latency_infer = {value(finished, 'latency_infer') / factor}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rig.cli.check.check_session", CHECK)
+        words = ["check", str(finished), "--claim", str(claim), "--replacement"]
+        done = CliRunner().invoke(command, words, standalone_mode=False)
+    # 1 / 1.04 is 3.8 % better, 1 / 1.06 is 5.7 % better, 1 / 0.8 is worse.
+    assert done.return_value == (1 if factor == 1.06 else 0), done.output
+    assert ("FAIL" if factor == 1.06 else "PASS") in done.output
+    assert "audit" not in done.output
+
+
+def test_two_trials_are_not_tested_and_that_has_an_exit_code_of_its_own(
+    tmp_path: Path,
+) -> None:
+    claim = tmp_path / "claim.toml"
+    overrides = ["task.null.samples=3", "scenario.single_stream.idle_s=0.1"]
+    with open_bench(VIRTUAL_NULL, overrides) as opened:
+        session = opened.run(2, tmp_path / "sessions").folder
+    claim.write_text(f"latency_infer = {value(session, 'latency_infer')}\n")
+    done = checked(session, claim)
+    assert done.return_value == 4
+    assert "replication  NOT TESTED " in done.output and "2 trials of the 5" in done.output
+
+
+def test_a_claimed_value_may_be_a_table_that_states_its_uncertainty(tmp_path: Path) -> None:
+    path = tmp_path / "claim.toml"
+    path.write_text(
+        "[claim]\nplain = 1\n"
+        "alone = { value = 2.0 }\n"
+        "proven = { value = 0.0, exact = true }\n"
+        "measured = { value = 3.0, standard_uncertainty = 0.5, degrees_of_freedom = 4 }\n"
+    )
+    metrics = claims.read(path).metrics
+    assert [metrics[name].value for name in metrics] == [1, 2.0, 0.0, 3.0]
+    assert metrics["proven"].exact and not metrics["alone"].exact
+    assert metrics["alone"].same is None and metrics["plain"].same is None
+    assert metrics["measured"].same == metrics["measured"].other == Spread(3.0, 0.5, 4)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "[1.0]",
+        "{ standard_uncertainty = 0.5 }",
+        "{ value = 1.0, u = 0.5 }",
+        "{ value = 1.0, standard_uncertainty = 0.5 }",
+        "{ value = 1.0, standard_uncertainty = 0.0, degrees_of_freedom = 4 }",
+        "{ value = 1.0, standard_uncertainty = 0.5, degrees_of_freedom = 4, exact = true }",
+    ],
+)
+def test_a_table_that_states_no_uncertainty_is_no_claim(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "claim.toml"
+    path.write_text(f"gap_1s = {table}\n")
+    with pytest.raises(ConfigError, match="is no claim"):
+        claims.read(path)
 
 
 @pytest.mark.parametrize(
@@ -252,8 +338,8 @@ def test_a_published_result_is_a_claim(finished: Path, tmp_path: Path) -> None:
         ("latency_infer = -1\n", "0 or more"),
         ('accuracy = "0.9"\n', "no value"),
         ("accuracy = true\n", "no value"),
-        ("", "claims nothing"),
-        ("[claim]\n", "claims nothing"),
+        ("", "claims no metric"),
+        ("[claim]\n", "claims no metric"),
         ("[bench]\nname = 'x'\n", "is no claim"),
         ("accuracy\n", "is no claim"),
         ("{}", "is no claim"),
@@ -295,7 +381,7 @@ def test_a_claim_on_a_session_that_was_changed_is_not_tested(
     assert (
         done.return_value == 1
         and "the claim is not tested" in done.output
-        and "TRUE" not in done.output
+        and "PASS" not in done.output
     )
 
 

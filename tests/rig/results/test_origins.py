@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import product
 
 import pytest
 
+from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origin, Origins
 from rig.results import labels, origins
 
@@ -52,3 +54,32 @@ def test_what_is_neither_measured_nor_simulated_has_a_label() -> None:
     }
     texts = [label.text for label in labels.of_provenance(facts)]
     assert texts == ["TIME: MODELLED", "ENERGY: BOARD'S OWN SENSOR"]
+
+
+@pytest.mark.parametrize(
+    ("simulated", "stated", "clock", "due"),
+    [
+        # XyloSim and Lava on a processor: the host's clock, of a simulator.
+        (True, Origins(SIMULATED, SIMULATED), "CLOCK_MONOTONIC", True),
+        (True, None, "CLOCK_MONOTONIC", True),
+        # An emulator in virtual time, and the virtual device: a clock of their own.
+        (True, None, "", False),
+        (True, Origins(SIMULATED, SIMULATED), "", False),
+        # A program whose system under test is the host, also beside a simulated monitor.
+        (False, None, "CLOCK_MONOTONIC", False),
+        # A board whose times the host counts, and Loihi 2.
+        (False, Origins(MEASURED, OWN), "CLOCK_MONOTONIC", False),
+        (False, Origins(MODELLED, MODELLED), "CLOCK_MONOTONIC", False),
+    ],
+)
+def test_a_simulators_running_time_on_the_host_is_told_from_virtual_time_and_from_a_programs(
+    simulated: bool, stated: Origins | None, clock: str, due: bool
+) -> None:
+    sut = SutInfo("", "some", simulated, 1, "any", clock=clock, origins=stated)
+    assert sut.times_of_host_simulator is due
+    assert origins.times_of_host_simulator({"sut": asdict(sut), "monitors": {}}) is due
+
+
+def test_a_damaged_provenance_says_nothing_of_a_simulator() -> None:
+    for facts in ({}, {"sut": None}, {"sut": {"clock": ["CLOCK_MONOTONIC"], "simulated": True}}):
+        assert origins.times_of_host_simulator(facts) is False

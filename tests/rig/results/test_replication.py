@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.model.metric import Deviation
-from rig.results.replication import audit_check, replication_check
+from rig.results.replication import (
+    audit_check,
+    replacement_check,
+    replication_check,
+    self_consistency_check,
+)
+from rig.results.verdict import Outcome
 
 OF_COST = {"gap_1s": Deviation.COST}
 
@@ -32,7 +38,7 @@ def test_the_mean_of_five_must_lie_within_five_percent_of_the_claim(mean: float,
 def test_single_trials_may_stray_when_there_is_a_claim_but_not_without() -> None:
     strayed = trials(0.9, 1.1, 1.0, 1.0, 1.0)
     assert replication_check({"energy_infer": 1.0}, strayed).ok
-    verdict = replication_check({}, strayed)
+    verdict = self_consistency_check(strayed)
     assert not verdict.ok
     assert verdict.rule == "self-consistency-5-percent"
     assert "energy_infer deviates by" in verdict.reason
@@ -65,13 +71,14 @@ def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
     )
 
 
-@pytest.mark.parametrize("claimed", [{}, {"energy_infer": 1.0}])
-def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured(
-    claimed: dict[str, float],
-) -> None:
-    verdict = replication_check(claimed, trials(1.0, math.nan, 1.0, 1.0, 1.0))
-    assert not verdict.ok
-    assert verdict.reason == "not measured in every trial: energy_infer"
+def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured() -> None:
+    holed = trials(1.0, math.nan, 1.0, 1.0, 1.0)
+    for verdict in (
+        replication_check({"energy_infer": 1.0}, holed),
+        self_consistency_check(holed),
+    ):
+        assert verdict.outcome is Outcome.FAIL
+        assert verdict.reason == "not measured in every trial: energy_infer"
 
 
 def test_an_audit_of_what_was_not_measured_says_so() -> None:
@@ -135,6 +142,31 @@ def test_the_audit_tries_at_most_five_times_and_replication_is_over_exactly_five
     assert replication_check({"energy_infer": 1.0}, repeated).ok is bool(replication)
 
 
+@pytest.mark.parametrize(("claimed", "ok"), [(0.96, True), (0.94, False), (1.5, True)])
+def test_a_replacement_of_a_lower_is_better_metric_is_at_most_5_percent_lower(
+    claimed: float, ok: bool
+) -> None:
+    verdict = replacement_check(
+        {"x": claimed}, trials(*[1.0] * 3, name="x"), higher_is_better={"x": False}
+    )
+    assert verdict.ok is ok
+    assert replacement_check({"x": 1 / claimed}, trials(1.0, name="x"), 0, {"x": True}).ok is (
+        1 / claimed <= 1.05
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 6])
+def test_a_number_of_trials_that_the_rule_is_not_about_is_not_tested(count: int) -> None:
+    verdict = replication_check({"energy_infer": 1.0}, trials(*[1.0] * count))
+    assert verdict.outcome is Outcome.NOT_TESTED and not verdict.ok
+    assert f"{count} trial" in verdict.reason
+
+
+def test_a_rule_without_a_metric_to_compare_is_not_tested() -> None:
+    verdict = self_consistency_check([{}, {}, {}, {}, {}])
+    assert verdict.outcome is Outcome.NOT_TESTED
+
+
 def test_of_more_than_five_trials_none_is_chosen_and_the_verdict_says_so() -> None:
     for check in (replication_check, audit_check):
         assert check({"energy_infer": 1.0}, trials(*[1.0] * 6)).reason.startswith(
@@ -143,8 +175,8 @@ def test_of_more_than_five_trials_none_is_chosen_and_the_verdict_says_so() -> No
 
 
 def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
-    assert replication_check({}, trials(*[1.0] * 6)).ok
-    assert not replication_check({}, trials(*[1.0] * 6, 1.2)).ok
+    assert self_consistency_check(trials(*[1.0] * 6)).ok
+    assert not self_consistency_check(trials(*[1.0] * 6, 1.2)).ok
 
 
 @pytest.mark.parametrize(

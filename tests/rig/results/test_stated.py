@@ -10,7 +10,7 @@ import pytest
 from rig import typed
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.metric_result import interval_result
-from rig.results.stated import ends, stated
+from rig.results.stated import Notes, ends, stated
 from rig.stats.interval import Interval
 
 
@@ -59,10 +59,29 @@ def test_a_share_keeps_the_digits_that_its_narrower_interval_tells() -> None:
 
 
 def test_what_is_not_stated_is_none_and_what_has_one_end_says_which() -> None:
-    assert ends(_written(Interval.missing("too few"))) == "none"
-    assert ends(_written(Interval(0.0931, math.inf, "ranks"))) == "above 0.09310"
-    assert ends(_written(Interval(-math.inf, 0.0931, "ranks"))) == "below 0.09310"
-    assert ends(_written(Interval(-math.inf, math.inf, "ranks"))) == "no bound"
+    assert ends(_written(Interval.missing("2 cities")), 1.0) == "not known: 2 cities"
+    assert ends(_written(Interval(0.0931, math.inf, "ranks")), 0.1) == "at least 0.0931"
+    assert ends(_written(Interval(-math.inf, 0.0931, "ranks")), 0.05) == "at most 0.093"
+    assert ends(_written(Interval(0.0931, math.inf, "ranks")), None) == "at least 0.09310"
+    assert ends(_written(Interval(-math.inf, math.inf, "ranks")), 1.0) == "no bound"
+
+
+def test_each_end_has_the_digits_of_its_own_distance_from_the_value() -> None:
+    assert ends(_written(Interval(150.2, 1_028_530.0, "t")), 448.0) == "150 to 1000000"
+    assert ends(_written(Interval(0.5412, 0.99981, "logit")), 0.99) == "0.54 to 0.9998"
+    assert ends(_written(Interval(0.0, 0.0312, "exact")), 0.0) == "0.000 to 0.031"
+
+
+def test_a_long_reason_is_a_note_below_the_table_and_a_short_one_stands_in_its_cell() -> None:
+    notes = Notes()
+    long = "not known: 60 samples of 12 recordings, the percentile needs 368"
+    assert notes.cell("not known: 2 cities") == "not known: 2 cities"
+    assert [notes.cell(long), notes.cell("± 0.1"), notes.cell(long)] == [
+        "not known [1]",
+        "± 0.1",
+        "not known [1]",
+    ]
+    assert notes.lines == [f"[1] {long}"]
 
 
 @pytest.mark.parametrize("value", [None, 0.0, 1.0])
@@ -74,4 +93,4 @@ def test_a_value_without_any_width_has_some_digits(value: float | None) -> None:
 
 
 def test_a_width_of_nothing_is_written_as_such() -> None:
-    assert ends(_written(Interval.around(1.0, 0.0, 2.0, "equal in all trials"))) == "± 0"
+    assert ends(_written(Interval.around(1.0, 0.0, 2.0, "equal in all trials")), 1.0) == "± 0"

@@ -18,11 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError, DataError, DeviceBusy
-from rig.model.steps import Query
+from rig.interfaces.task import Task
+from rig.model.steps import Idle, Load, Plan, Query
 from rig.session import session
 from rig.store import completion_lines, session_folder
 from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
+from scenarios.single_stream import SingleStream
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.length import length
@@ -81,6 +83,32 @@ def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(
     result = session.resume(folder)
     assert not [trial.problems for trial in result.trials if trial.problems]
     assert [asked_for(folder, number) for number in (1, 2)] == [list(range(8))] * 2
+    equal(folder)
+
+
+@pytest.mark.parametrize("steps", [3, 5, 6])
+def test_a_sample_that_the_device_kept_by_its_use_is_there_after_a_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    def plan(self: SingleStream, task: Task, seed: int) -> Plan:
+        yield Idle(0.1)
+        for index in (0, 1):
+            yield Load(index)
+        for index in (0, 2, 0, 3, 0):
+            if index > 1:
+                yield Load(index)
+            yield Query((index,), 20.0)
+        yield Idle(0.1)
+
+    monkeypatch.setattr(SingleStream, "plan", plan)
+    with (
+        session.open_bench(BENCH, (*SMALL, "bench.trials=1", "sut.virtual.slots=2")) as bench,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        bench.run(root=tmp_path, subscribers=[cutting(steps, KeyboardInterrupt())])
+    (folder,) = tmp_path.iterdir()
+    session.resume(folder)
+    assert asked_for(folder, 1) == [0, 0, 0, 2, 3]
     equal(folder)
 
 

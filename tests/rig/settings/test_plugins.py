@@ -14,7 +14,7 @@ from rig.settings.declare import UNITLESS
 from rig.settings.fields import REQUIRED, SettingField, fields_of
 
 KINDS = [(section, kind) for section in plugins.GROUPS for kind in plugins.names(section)]
-UNITS = {*UNITLESS, "A", "B", "Bd", "Hz", "V", "W", "cost", "ns", "ppm", "s", "ticks", "us"}
+UNITS = {*UNITLESS, "A", "B", "Bd", "Hz", "V", "W", "cost", "ns", "ohm", "ppm", "s", "ticks", "us"}
 
 
 def settings_of(section: str, kind: str) -> type:

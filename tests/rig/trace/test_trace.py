@@ -296,16 +296,18 @@ def test_samples_lost_at_an_end_or_too_many_leave_no_energy(
 def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: float
 ) -> None:
-    def cut_off(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+    def cut_off(command: list[str], *_: object) -> subprocess.CompletedProcess[bytes]:
         Path(command[-1]).write_bytes(b"half of a trace")
         if ends > 0:
             raise subprocess.TimeoutExpired(command, ends)
-        return subprocess.CompletedProcess(command, int(ends), "", "")
+        return subprocess.CompletedProcess(command, int(ends), b"", b"")
 
-    partial = tmp_path / "trace.jls.partial"
-    partial.write_bytes(b"what a killed process left")
-    monkeypatch.setattr("rig.trace.recovery.subprocess.run", cut_off)
-    with pytest.raises(DataError, match="cannot be recovered"):
+    written(tmp_path, np.ones(200, np.float32), np.ones(200, np.float32), np.ones(200, np.uint8))
+    partial = (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")
+    (tmp_path / "gaps.jsonl").unlink()
+    monkeypatch.setattr("rig.trace.limited_child.run", cut_off)
+    said = "was not recovered in time" if ends > 0 else "cannot be recovered"
+    with pytest.raises(DataError, match=said):
         recover(partial, tmp_path / "trace.jls")
     assert list(tmp_path.iterdir()) == [partial]
 
@@ -325,12 +327,12 @@ def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_changes_not
         from pathlib import Path
         from rig.trace import recovery
 
-        def killed(command, **_):
+        def killed(command, *_):
             Path(command[-1]).write_bytes(b"half of a trace")
             print(command[-1], flush=True)
             os.kill(os.getpid(), 9)
 
-        recovery.subprocess.run = killed
+        recovery.limited_child.run = killed
         recovery.recover(Path({str(partial)!r}), Path({str(into)!r}))
     """
     done = subprocess.run(

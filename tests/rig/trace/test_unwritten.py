@@ -257,3 +257,29 @@ def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
     assert not (session / "results.json").exists()
     last = json.loads((session / "events.jsonl").read_text().splitlines()[-1])
     assert (last["event"], last["status"]) == ("session_finished", "fail")
+
+
+def test_a_time_stamp_after_a_span_that_was_left_out_fails_as_a_sample_does(
+    tmp_path: Path,
+) -> None:
+    program = """
+        class Raises:
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def utc(self, *arguments):
+                raise RuntimeError("utc IO[4]: Input/output error")
+
+        block()
+        store = writer._store
+        store._writer = Raises(store._writer)
+        samples = np.zeros(100, np.float32)
+        try:
+            store._put(store.stored + 500, samples, samples)
+        except BenchError as error:
+            print(error.cause)
+    """
+    assert ended(tmp_path, program) == f"the trace in {tmp_path} cannot be written\n"

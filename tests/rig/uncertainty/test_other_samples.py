@@ -5,6 +5,7 @@ kind.
 
 from __future__ import annotations
 
+import io
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from benchmarks.populations import Draw, areas, jitter
+from rig.api.sessions.session import open_session
+from rig.cli.printed.result_tables import print_results
 from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
@@ -21,11 +25,11 @@ from rig.model.steps import Plan
 from rig.model.trial import Measured, Sample, Trial, Window
 from rig.results import document, results
 from rig.session.session import SessionResult, open_bench
-from rig.stats.binomial import Share, effective_size, student
+from rig.stats.binomial import Share, student
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean, standard_error
 from rig.store.session_folder import SessionFolder
-from rig.uncertainty import budget, other_samples
+from rig.uncertainty import budget, other_samples, same_samples
 from rig.uncertainty.jackknife import jackknife
 from tests.conftest import ROOT
 from tests.length import length
@@ -37,6 +41,11 @@ def both(draw: Draw, name: str) -> Intervals:
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
     single = [trial.metrics[name] for trial in draw.trials]
     return other_samples.intervals(name, single, budget.of_metric(name, draw.trials), knife)
+
+
+def same(draw: Draw, name: str) -> Interval:
+    single = [trial.metrics[name] for trial in draw.trials]
+    return same_samples.interval(single, budget.of_metric(name, draw.trials), shared=True)
 
 
 def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
@@ -62,18 +71,17 @@ def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
 ALIKE = [[n < right for n in range(10)] for right in (10, 10, 9, 9, 8, 7, 5, 4, 2, 1, 0, 0)]
 
 
-def test_the_share_of_clustered_samples_is_that_of_korn_and_graubard() -> None:
+def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
     found = both(answered(ALIKE, trials=5), "accuracy").other_samples
     shares = [mean([float(ok) for ok in recording]) for recording in ALIKE]
-    # Recordings of one size: the variance of the mean of their shares (Cochran, Sampling
-    # Techniques, 9.2), known from ten of them in which something was wrong.
+    # Recordings of one size: CR2 is the variance of the mean of their shares (Cochran, Sampling
+    # Techniques, 9.2), known with one degree of freedom less than there are recordings.
     at = mean(shares)
-    variance = standard_error(shares) ** 2  # type: ignore[operator]
-    size = at * (1 - at) / variance * (student(119) / student(10)) ** 2
-    assert size == pytest.approx(effective_size(at, variance, 120, 10), rel=1e-9)
-    low, high = Share(at * size, size).interval()
-    assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
-    assert found.units == "12 recordings" and "Korn and Graubard" in found.method
+    away = student(11) * (standard_error(shares) or 0.0) / (at * (1 - at))
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        logit = math.log(end / (1 - end))
+        assert logit == pytest.approx(math.log(at / (1 - at)) + sign * away, rel=2e-3)
+    assert found.units == "12 recordings" and "CR2" in found.method
 
 
 def test_the_clustered_interval_is_wider_than_the_binomial_one_whatever_the_trials() -> None:
@@ -86,9 +94,9 @@ def test_the_clustered_interval_is_wider_than_the_binomial_one_whatever_the_tria
 def test_where_all_are_right_each_recording_counts_once() -> None:
     found = both(answered([[True] * 10] * 12, trials=5), "accuracy")
     assert (found.other_samples.low, found.other_samples.high) == Share(12, 12).interval()
-    # Not one of 600 answers differed: 3.69 of so many may yet (Garwood).
+    # Not one of 600 answers differed: so rare a change may yet (Clopper and Pearson).
     assert (
-        found.same_samples.low == pytest.approx(1 + math.log(0.025) / 600)
+        found.same_samples.low == pytest.approx(0.025 ** (1 / 600))
         and found.same_samples.high == 1.0
     )
 
@@ -99,9 +107,10 @@ def test_one_wrong_recording_is_little_knowledge_of_how_recordings_differ() -> N
     assert found.low == pytest.approx(low, abs=0.1) and found.high == pytest.approx(high, abs=0.02)
 
 
-def test_one_recording_alone_tells_nothing_of_others() -> None:
-    found = both(answered([[True, False] * 5], trials=5), "accuracy").other_samples
-    assert not found.known and found.reason.startswith("1 recording:")
+@pytest.mark.parametrize(("count", "units"), [(1, "1 recording"), (2, "2 recordings")])
+def test_one_or_two_recordings_say_nothing_of_others(count: int, units: str) -> None:
+    found = both(answered([[True, False] * 5] * count, trials=5), "accuracy").other_samples
+    assert not found.known and found.reason == units
 
 
 def timed(latencies_s: Sequence[float]) -> Draw:
@@ -174,7 +183,8 @@ def test_the_area_under_a_curve_has_an_interval_within_0_and_1() -> None:
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
     low = found.other_samples.low
     high = found.other_samples.high
-    half = student(19) * math.sqrt(knife.deleted["auc"].variance()) / (at * (1 - at))
+    chosen = knife.chosen("auc")
+    half = student(chosen.freedom) * math.sqrt(chosen.value) / (at * (1 - at))
     assert math.log(high / (1 - high)) - math.log(low / (1 - low)) == pytest.approx(
         2 * half, rel=0.01
     )
@@ -198,31 +208,53 @@ def test_streams_differ_by_more_than_one_measured_again_and_no_more_than_others(
     for metric in found:
         same = metric["same_samples"]
         other = metric["other_samples"]
-        assert same["expanded_uncertainty"] < 1e-3 and "recordings" in other["units"]
+        assert same["expanded_uncertainty"] < 1e-3 and "cities" in other["units"]
         assert all(other["low"] < value_s < other["high"] for value_s in values_s)
 
 
-def test_a_percentile_is_stated_from_the_count_on_that_its_rank_needs() -> None:
-    few = jitter(73)(random.Random(1))
-    many = jitter(74)(random.Random(1))
-    refused, stated = (both(draw, "latency_infer_p99").same_samples for draw in (few, many))
-    assert (
-        not refused.known and refused.reason == "365 values of all trials, the percentile needs 368"
-    )
-    assert stated.known and stated.units == "370 values"
-    other = both(many, "latency_infer_p99").other_samples
+def test_a_table_says_how_few_cities_there_are_where_it_would_show_an_interval(
+    run_stream: Run,
+) -> None:
+    result = run_stream("scenario.real_time.duration_s=9")
+    out = io.StringIO()
+    print_results(Console(file=out, width=200), open_session(result.folder).results)
+    rows = [line for line in out.getvalue().splitlines() if line.strip().startswith("accuracy")]
+    assert "not known: 1 city" in rows[0]
+    printed = str(open_session(result.folder).metrics["accuracy"])
+    assert "for other samples not known: 1 city (SIMULATED, " in printed
+
+
+def test_a_percentile_is_stated_from_the_count_in_one_trial_on_that_its_rank_needs() -> None:
+    few = jitter(367)(random.Random(1))
+    many = jitter(368)(random.Random(1))
+    refused, stated = (same(draw, "latency_infer_p99") for draw in (few, many))
+    assert not refused.known
+    assert refused.reason == "367 values a trial, the percentile needs 368"
+    assert stated.known and stated.units == "5 trials"
+    other = both(jitter(74)(random.Random(1)), "latency_infer_p99").other_samples
     assert other.reason == "74 samples, the percentile needs 368"
 
 
-def test_a_percentile_is_that_of_all_values_together_and_lies_within_its_interval() -> None:
+def test_a_percentile_has_the_scatter_of_the_trials_and_their_distance_from_the_whole() -> None:
     draw = jitter(10)(random.Random(3))
     single = [trial.metrics["latency_infer_p50"] for trial in draw.trials]
-    values = sorted(value for metric in single for value in metric.values)
-    found = both(draw, "latency_infer_p50")
-    assert len(values) == 50
-    # 18 and 33 of 50 (David and Nagaraja, 7.1): 17 or fewer below the median have 1.6 %, 18 have
-    # 3.2 %.
-    assert (found.same_samples.low, found.same_samples.high) == (values[17], values[32])
+    of_trials = [metric.value for metric in single]
+    at = same_samples.value(single)
+    found = same(draw, "latency_infer_p50")
+    error = standard_error(of_trials) or 0.0
+    half_s = math.hypot(student(4) * error, at - mean(of_trials))
+    assert (found.low, found.high) == (pytest.approx(at - half_s), pytest.approx(at + half_s))
+    assert "4 degrees of freedom" in found.method
+
+
+def test_a_percentile_of_two_trials_says_that_it_has_one_degree_of_freedom() -> None:
+    draw = jitter(10)(random.Random(3))
+    found = same(replace(draw, trials=draw.trials[:2]), "latency_infer_p50")
+    assert "one degree of freedom" in found.method and found.units == "2 trials"
+    once = same(replace(draw, trials=draw.trials[:1]), "latency_infer_p50")
+    values = sorted(draw.trials[0].metrics["latency_infer_p50"].values)
+    # 2 and 9 of 10 (David and Nagaraja, 7.1): one or none of ten below the median has 1.1 %.
+    assert (once.low, once.high) == (values[1], values[8]) and "only trial" in once.method
 
 
 def test_metrics_that_no_sample_moves_have_one_interval_twice(run_virtual: Run) -> None:

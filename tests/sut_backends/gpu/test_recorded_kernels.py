@@ -24,6 +24,7 @@ from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.one_flip import PARAMETERS, Chains, OneFlip
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.workers.inside.job import Job
+from tests.contracts import described, lacking, looser
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
 
@@ -43,26 +44,39 @@ class StandInGraph:
             call()
 
 
+@contextlib.contextmanager
+def recorded(into: StandInGraph, /) -> Iterator[None]:
+    StandInGraph.recording = into
+    yield
+    StandInGraph.recording = None
+
+
+STREAM = SimpleNamespace(wait_stream=lambda other, /: None)
+#: What is used of torch.cuda.
+STAND_INS: dict[str, Any] = {
+    "Stream": lambda device: STREAM,
+    "current_stream": lambda device: STREAM,
+    "stream": lambda own, /: contextlib.nullcontext(),
+    "synchronize": lambda device: None,
+    "CUDAGraph": StandInGraph,
+    "graph": recorded,
+}
+
+
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the stand-in for what is used of torch.cuda."""
-
-    @contextlib.contextmanager
-    def recorded(into: StandInGraph) -> Iterator[None]:
-        StandInGraph.recording = into
-        yield
-        StandInGraph.recording = None
-
-    stream = SimpleNamespace(wait_stream=lambda other: None)
-    for name, stand_in in {
-        "Stream": lambda device: stream,
-        "current_stream": lambda device: stream,
-        "stream": lambda own: contextlib.nullcontext(),
-        "synchronize": lambda device: None,
-        "CUDAGraph": StandInGraph,
-        "graph": recorded,
-    }.items():
+    for name, stand_in in STAND_INS.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_the_stand_in_takes_no_call_that_torch_refuses(name: str) -> None:
+    library = described(getattr(torch.cuda, name))
+    if library["parameters"] is None:  # a class of C++: only its methods can be looked at
+        assert lacking(StandInGraph, library, ("replay",)) == []
+    else:
+        assert looser(STAND_INS[name], library) == []
 
 
 def test_a_network_gives_by_replay_what_it_gives_one_by_one(

@@ -137,7 +137,7 @@ def mixed(rng: np.random.Generator) -> graph.Network:
     return graph.network(nir.NIRGraph(nodes, edges, type_check=False))
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("preset", sorted(name for name, how in PRESETS.items() if not how.late))
 def test_a_cycle_and_every_other_node_run_as_by_the_interpreter(
     preset: str, tmp_path: Path
 ) -> None:

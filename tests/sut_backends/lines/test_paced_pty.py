@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.errors import DeviceNotFound
+from rig.errors import BenchError
 from rig.host.serial_port import SerialPort
 from sut_backends.lines.pace import INFINITE_S, LinePace
 from sut_backends.lines.paced_pty import PacedLine
@@ -116,5 +116,5 @@ def echo(fd: int, count_b: int) -> None:
 def test_a_port_that_does_not_exist_is_named(
     tmp_path: object, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(DeviceNotFound, match="no paced line"):
+    with pytest.raises(BenchError, match=r"the paced line .* does not start"):
         PacedLine(f"{tmp_path}/none", BAUD, 0.0)

@@ -5,7 +5,6 @@ of lava-loihi, and the board's own sensors as that stand-in makes them up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +20,7 @@ from rig.network.interpreter import run
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi import hardware, probes, runner
+from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.sim import lava_loihi
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside.job import Job
@@ -28,14 +28,6 @@ from sut_backends.workers.inside.plain_network import read
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 
 CHIP = {"rule": "stock", "hardware": True}
-
-
-@pytest.fixture
-def lava(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The stand-in in place of Lava, in the version that the runner wants."""
-    monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
-    with lava_loihi.installed() as boards:
-        yield boards
 
 
 def opened(job: Job, **settings: Any) -> Any:
@@ -124,7 +116,7 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     assert lava == ["10.0.0.1"]
     assert [one["cells"] for one in running.about["processes"]] == [4, 4, 3]
     assert running.about["lag_steps"] == 2
-    assert running.about["rule differs"] == "8-bit weights, 12-bit decays"
+    assert running.about["rule differs"] == "8-bit weights, 12-bit decays, 24-bit states"
     first, membranes = running.run(spikes[0])
     assert membranes is None
     second, _ = running.run(spikes[1])
@@ -155,7 +147,7 @@ def test_whole_weights_stay_whole_in_fixed_point(tmp_path: Path) -> None:
     network = graph.network(graph.read(SHIPPED_MODEL))
     write_plain(network, PRESETS["xylo"], None, tmp_path / "plain.npz")
     found = plan(read(str(tmp_path / "plain.npz")), vectors=False)
-    fixed = hardware.fixed_point(found)
+    fixed = fixed_point(found)
     assert sum(len(cells.which) for cells in found.cells) == 100
     assert all(one["scale"] == 2 and not one["largest error of a weight"] for one in fixed.report)
     assert {one.du for one in fixed.registers} == {2047, 1023}

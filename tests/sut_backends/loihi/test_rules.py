@@ -16,13 +16,14 @@ import pytest
 
 from benchmarks.lava_equal import by_file, by_twin, decisions, equal, in_lava
 from rig.network import graph
-from rig.network.conventions import PRESETS
+from rig.network.conventions import PRESETS, Conventions
 from rig.network.interpreter import run
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi import rules
 from sut_backends.workers.environments import installed
+from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.plain_network import read
 from tests.conftest import ROOT
 
@@ -73,7 +74,7 @@ def stepped(plain: Path, spikes: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["IF", "LIF", "CubaLIF"])
-@pytest.mark.parametrize("preset", list(PRESETS))
+@pytest.mark.parametrize("preset", [name for name, how in PRESETS.items() if not how.late])
 def test_float_rules_are_the_reference_interpreters(kind: str, preset: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(len(kind) * 100 + list(PRESETS).index(preset))
     network = graph.network(one_layer(kind, rng))
@@ -155,3 +156,38 @@ def test_lava_gives_what_is_stored() -> None:
     values, membranes, _ = in_lava(PYTHON, shipped, asc["input"], "file")
     assert np.array_equal(values, asc["file_values"])
     assert np.array_equal(membranes, asc["file_membranes"])
+
+
+def test_ends_of_subgraphs_are_taken_out_and_change_nothing(tmp_path: Path) -> None:
+    zero, one = np.zeros(8), np.ones(8)
+    inner = {
+        "input": nir.Input(np.array([8])),
+        "lif": nir.LIF(0.01 * one, one, zero, one, zero),
+        "w_rec": nir.Linear(0.1 * np.eye(8)),
+        "output": nir.Output(np.array([8])),
+    }
+    ways = [("input", "lif"), ("lif", "w_rec"), ("w_rec", "lif"), ("lif", "output")]
+    nodes = {
+        "input": nir.Input(np.array([5])),
+        "w": nir.Linear(np.ones((8, 5))),
+        "cell": nir.NIRGraph(inner, ways, type_check=False),
+        "output": nir.Output(np.array([8])),
+    }
+    whole = nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False)
+    write_plain(graph.network(whole), Conventions(), 0.001, tmp_path / "plain.npz")
+    found = layers.without_inner_ends(read(str(tmp_path / "plain.npz")))
+    fed = {node.name: (node.sources, node.late_sources) for node in found.nodes}
+    assert fed == {
+        "input": ((), ()),
+        "w": (("input",), ()),
+        "cell.lif": (("w",), ("cell.w_rec",)),
+        "cell.w_rec": (("cell.lif",), ()),
+        "output": (("cell.lif",), ()),
+    }
+
+
+def test_spikes_that_leave_later_are_refused_by_the_name_of_their_delay(tmp_path: Path) -> None:
+    network = graph.network(one_layer("LIF", np.random.default_rng(1)))
+    write_plain(network, PRESETS["spyx"], 0.001, tmp_path / "plain.npz")
+    with pytest.raises(ValueError, match=r"neurons\.next is a Delay: Lava runs"):
+        layers.refuse(read(str(tmp_path / "plain.npz")), "Lava")

@@ -726,6 +726,64 @@ def test_boot_text_in_the_framed_layer_means_the_dut_restarted() -> None:
         client.ping()
 
 
+@pytest.mark.parametrize("words", [b"m-ready", b"m-init-done m-ready\r\n"])
+def test_words_of_the_text_layer_within_a_broken_frame_are_no_restart(words: bytes) -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    put = line._put
+    broken = encode(Frame(MessageKind.PONG, 7, words))
+    put("rx", broken[:3] + b"?" + broken[4:])
+    client.ping(words)
+    assert line.now_s < 5
+
+
+def test_a_frame_that_holds_words_of_the_text_layer_may_come_in_pieces() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    put = line._put
+
+    def in_pieces(way: str, block: bytes) -> None:
+        for at in range(0, len(block), 12):
+            put(way, block[at : at + 12])
+
+    line._put = in_pieces  # type: ignore[method-assign]
+    client.ping(b"m-ready, m-ready")
+
+
+class Turning(FakeDut):
+    """A device whose 32-bit timer turns over unnoticed while it works."""
+
+    def _close_window(self, now_s: float) -> list[bytes]:
+        turns = int(self.window_s * 1e6) // 2**32
+        took_s = self.window_s
+        self.window_s -= turns * 2**32 / 1e6
+        try:
+            return super()._close_window(now_s)
+        finally:
+            self.window_s = took_s
+
+
+def test_a_window_in_which_a_timer_turned_over_is_refused() -> None:
+    dut = Turning(window_s=5000.0)
+    client, _, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    with pytest.raises(RemoteProtocolError, match="5000") as caught:
+        client.run(0, 1, 50, 6000.0)
+    assert "turns over every 4294.97 s" in caught.value.evidence
+
+
+def test_a_window_that_is_longer_than_a_turn_and_was_counted_whole_passes() -> None:
+    dut = FakeDut(window_s=5000.0)
+    client, _, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    done = client.run(0, 1, 50, 6000.0)
+    assert done.marks[-1][1] - done.marks[0][1] == 5_000_000_000
+
+
 def test_boot_text_before_the_session_means_nothing() -> None:
     dut = FakeDut()
     client, line, _ = connect(dut)

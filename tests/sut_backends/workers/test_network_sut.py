@@ -46,6 +46,7 @@ def test_the_tasks_front_end_and_answer_stand_around_the_runner(asc: BenchContex
     assert [done.output for done in alone] == due
     assert batch.output == b"".join(due)
     assert (sut.info.simulated, sut.info.origins, sut.info.task) == (True, SIMULATED, "asc")
+    assert sut.info.times_of_host_simulator
     details = sut.info.details
     assert details["nodes"] == ["Input", *["Linear", "CubaLIF"] * 3, "Output"]
     assert (details["dt_s"], details["settings"]) == (0.008, {"of": 4})

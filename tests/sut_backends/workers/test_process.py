@@ -86,6 +86,16 @@ def test_it_runs_without_site_packages(bare: str) -> None:
         assert answered(worker) == b"01234567"
 
 
+@pytest.mark.parametrize("name", ["json", "types", "dataclasses"])
+def test_a_file_of_the_current_folder_is_no_module_of_the_worker(
+    bare: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{name}.py").write_text(f"raise SystemExit('the wrong {name}')")
+    monkeypatch.chdir(tmp_path)
+    with closing(Worker(program("echo"), Place(bare))) as worker:
+        assert answered(worker)
+
+
 def test_it_runs_under_another_version_of_python() -> None:
     if not (pythons := others()):
         pytest.skip("no other Python from 3.10 on")
@@ -144,7 +154,10 @@ def test_a_missing_sdk_is_named_with_its_interpreter(bare: str) -> None:
     assert bare in caught.value.try_next
 
 
-def test_an_interpreter_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_interpreter_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where no SDK is installed
     context = BenchContext(folder=tmp_path)
     plain = tmp_path / "plain.txt"
     plain.write_text("no program")

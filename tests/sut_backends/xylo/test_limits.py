@@ -164,3 +164,11 @@ def test_the_error_names_five_and_counts_the_rest() -> None:
     with pytest.raises(DataError, match="does not fit on Xylo Audio 2") as refused:
         limits.require_mappable(graph.network(whole), "audio2")
     assert "and 2 more" in refused.value.evidence and "[sut.cpu]" in refused.value.try_next
+
+
+def test_gains_of_a_file_change_thresholds_only_where_the_conventions_let_them_count() -> None:
+    nodes = chain() | {"hidden": neurons(20, v_threshold=20_000.0, r=7.5)}
+    whole = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S})
+    network = graph.network(whole)
+    assert any("a threshold of" in str(one) for one in limits.findings(network, "audio2"))
+    assert list(limits.findings(network, "audio2", file_gains=False)) == []

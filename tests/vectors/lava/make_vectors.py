@@ -3,9 +3,9 @@
 
     rig sdk install loihi && python -m tests.vectors.lava.make_vectors INTERPRETER
 
-asc.npz: spike counts of twelve generated seconds, and what Lava gives for them by the file's rule
-and by stock LIF. recurrent.npz: the same of recurrent.nir, in NIR's own conventions. The tests
-compare them with models that share no code with the runner.
+asc.npz: spike counts of twelve generated seconds, and what Lava gives for them by the file's rule,
+by stock LIF, and by stock LIF in fixed point. recurrent.npz: the first two of recurrent.nir, in
+NIR's own conventions. The tests compare them with models that share no code with the runner.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def main() -> int:
         values, membranes, about = in_lava(interpreter, shipped, every, rule)
         found[f"{rule}_values"] = values.astype(np.uint8)
         found[f"{rule}_membranes"] = membranes
+    values, membranes, _ = in_lava(interpreter, shipped, every, "stock", "fixed")
+    found |= {"fixed_values": values.astype(np.uint8), "fixed_membranes": membranes}
     np.savez_compressed(HERE / "asc.npz", **found)
     rng = np.random.default_rng(8)
     nir.write(HERE / "recurrent.nir", recurrent(rng))

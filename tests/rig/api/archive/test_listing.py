@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from rig.api.archive import listing, tags
+from rig.api.archive import listing, removal, tags
 from rig.api.archive.listing import Listing
 from rig.errors import DataError
+from rig.results.verdict import Outcome
+from rig.session import session
 from rig.session.session import open_bench
+from rig.store.event_file import write_derived
 from rig.store.events import StepDone, TrialFinished
 from rig.store.session_folder import SessionFolder
 from tests.checking import check
@@ -31,7 +34,7 @@ def test_a_row_says_what_was_measured(finished: Path) -> None:
     row = listing.read(finished)
     assert (row.status, row.verdict, row.task, row.scenario) == (
         "success",
-        False,
+        Outcome.NOT_TESTED,
         "null",
         "single_stream",
     )
@@ -41,7 +44,7 @@ def test_a_row_says_what_was_measured(finished: Path) -> None:
     assert (row.trials, row.trials_due, row.problems) == (2, 2, 0)
     assert row.labels == ("SIMULATED", "RANDOM BYTES")
     assert row.size_b == sum(path.stat().st_size for path in finished.rglob("*") if path.is_file())
-    assert row.outcome == "does not replicate" and "5" in row.reason
+    assert row.outcome == "NOT TESTED" and "5" in row.reason
 
 
 def test_a_stopped_session_says_how_far_it_came(tmp_path: Path) -> None:
@@ -92,7 +95,9 @@ def test_damaged_and_strange_folders_have_a_row_with_the_reason(finished: Path) 
     rows = {row.name: row for row in Listing(root).rows()}
     assert set(rows) == {*damaged, "e-opening", "f-no-results", finished.name}
     for name in (*damaged, "e-opening"):
-        assert rows[name].status == listing.UNREADABLE, name
+        assert rows[name].status == (
+            listing.EMPTY if name == "e-opening" else listing.UNREADABLE
+        ), name
         assert rows[name].reason, name
     assert rows["a-changed"].device == "virtual device"
     assert rows["f-no-results"].status == "success"
@@ -111,10 +116,10 @@ def test_search_finds_all_words_leaves_out_and_knows_tags(finished: Path) -> Non
     assert len(listing.search(rows, "#good")) == 2
     assert listing.search(rows, "#goo") == []
     assert len(listing.search(rows, "#")) == 2
-    assert len(listing.search(rows, "verdict:false status:success")) == 2
+    assert len(listing.search(rows, "verdict:not-tested status:success")) == 2
     assert listing.search(rows, "status:killed") == []
     assert len(listing.search(rows, "")) == 2
-    assert listing.summary(rows) == "2 sessions: 2 does not replicate"
+    assert listing.summary(rows) == "2 sessions: 2 NOT TESTED"
 
 
 def test_tags_stay_with_a_session_and_change_nothing_in_it(finished: Path) -> None:
@@ -141,13 +146,13 @@ def test_a_row_is_read_again_only_when_its_session_changed(
     finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Listing(finished.parent)
-    assert found.rows()[0].verdict is False
+    assert found.rows()[0].verdict is Outcome.NOT_TESTED
     reads: list[Path] = []
     original = listing.read
     monkeypatch.setattr(listing, "read", lambda path: (reads.append(path), original(path))[1])
     found.rows()
     assert reads == []
-    SessionFolder(finished).record_derived("bench.toml")
+    write_derived(SessionFolder(finished), "bench.toml", (finished / "bench.toml").read_bytes())
     found.rows()
     assert reads == [finished]
     shutil.rmtree(finished)
@@ -171,3 +176,30 @@ def test_a_thousand_sessions_are_listed_in_seconds(finished: Path) -> None:
     print(f"{first_s:.2f} s, again {again_s:.2f} s of CPU")
     assert first_s < 10 * count / 1000
     assert again_s < count / 1000
+
+
+def test_a_run_that_ended_before_its_first_line_is_empty_and_can_be_removed(
+    tmp_path: Path,
+) -> None:
+    bare = SessionFolder.create(tmp_path, "bare").path
+    begun = SessionFolder.create(tmp_path, "begun").path
+    (begun / "bench.toml.partial").write_text("[bench]")
+    torn = SessionFolder.create(tmp_path, "torn").path
+    (torn / "events.jsonl").write_text('{"event": "session_st')
+    (tmp_path / "notes").mkdir()
+    rows = Listing(tmp_path).rows()
+    assert {row.path for row in rows} == {bare, begun, torn}
+    assert {(row.status, row.outcome, row.resumable) for row in rows} == {
+        (listing.EMPTY, "empty", False)
+    }
+    assert all("can be removed" in row.reason for row in rows)
+    for path in (bare, begun, torn):
+        for look in (check, session.resume, lambda place: SessionFolder(place).refuse_other()):
+            with pytest.raises(DataError, match="ended before its first line") as refused:
+                look(path)
+            assert "can be removed" in refused.value.try_next
+        removal.delete(path)
+    assert Listing(tmp_path).rows() == []
+    (tmp_path / "notes" / "bench.toml").write_text("[bench]")
+    (tmp_path / "notes" / "trial-1").mkdir()
+    assert listing.read(tmp_path / "notes").status == listing.UNREADABLE

@@ -124,7 +124,7 @@ def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
         for figure in row["figures"]:
             low, high = figure["other_samples" if figure["unit"] == "1" else "same_samples"]
             assert low <= figure["value"] <= high
-    assert "| virtual | 4 of 4 | 4 of 4 | 4 of 4 |" in done.file("md").read_text()
+    assert "| virtual | 4 of 4 | - | 4 of 4 | 4 of 4 |" in done.file("md").read_text()
 
 
 def test_the_network_s_complexity_stands_beside_its_joules(
@@ -160,7 +160,7 @@ def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:
 
 def test_sessions_of_one_model_give_the_same_table(done: Done) -> None:
     told = rig("compare", *done.sessions, cwd=done.folder)
-    assert told.returncode == 1
+    assert told.returncode == 4
     own = [line.split()[1:] for line in done.told.stdout.splitlines() if " of 4 " in line]
     assert [line.split()[1:] for line in told.stdout.splitlines() if " of 4 " in line] == own
     assert rig("compare", *done.sessions[:2]).stdout.count("B less A") == 1
@@ -255,7 +255,7 @@ def with_inputs(folder: Path) -> Wanted:
     return Wanted(
         OTHER.with_suffix(".nir"),
         trials=1,
-        overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch"),
+        overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch-zero"),
         files={"inputs": str(folder / "inputs.npy")},
     )
 
@@ -276,8 +276,9 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
     found = comparison.compare([backend])
     (row,) = found.rows
     assert row.agreement is not None
-    assert row.agreement.outputs.share.value == 1.0
-    assert {part.count for part in row.agreement.parts} == {6}
+    assert row.agreement.decisions.share.value == 1.0
+    assert row.beside is not None
+    assert row.beside.share.value == 1.0
     # The same samples as those that the harness ran, in the same rule.
     assert found.complexity is not None
     assert found.complexity.effective_acs == 1409.5
@@ -288,7 +289,7 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
 def test_the_example_s_variants_are_benches() -> None:
     bench = ROOT / "examples" / "compare.toml"
     variants = tomllib.loads(bench.read_text())["sut"]
-    assert len(variants) == 4
+    assert len(variants) == 5
     for name, settings in variants.items():
         planned = tomllib.loads(runs.plan(name, Wanted(MODEL, bench=bench)).text)
         (kind,) = planned["sut"]
@@ -305,6 +306,20 @@ def test_a_kind_is_the_example_that_bears_its_name(name: str, device: str, monit
     planned = tomllib.loads(runs.plan(name, Wanted(MODEL)).text)
     assert planned["sut"]["gpu"]["device"] == device
     assert list(planned["monitor"]) == [monitor]
+
+
+def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(tmp_path: Path) -> None:
+    for wanted, kind in ((Wanted(MODEL), "asc"), (with_inputs(tmp_path), "network")):
+        for name, rule, precision in (
+            ("loihi", "file", "floating"),
+            ("loihi-fixed", "stock", "fixed"),
+        ):
+            planned = tomllib.loads(runs.plan(name, wanted).text)
+            told = planned["sut"]["loihi"]
+            assert (told["rule"], told["precision"]) == (rule, precision)
+            assert list(planned["task"]) == [kind]
+    # What its example bench says of the network of ASC is not said of another one.
+    assert not planned.get("metadata", {}).get("algorithm")
 
 
 def test_one_changed_answer_is_found(done: Done) -> None:

@@ -103,6 +103,17 @@ def test_of_several_rails_only_that_of_the_same_instrument_is_shared() -> None:
     assert found.shared_parts == ("core: current gain",)
 
 
+def test_sessions_of_different_samples_show_the_intervals_for_other_samples() -> None:
+    one, other = metric(0.1, scatter(1e-3)), metric(0.11, scatter(1e-3))
+    same, others = (pair("energy", one, other, (), same_samples=known) for known in (True, False))
+    assert same.interval(one) == one.same_samples and others.interval(one) == one.other_samples
+    assert value_text(same, one) != value_text(others, one)
+    lacking = replace(one, other_samples=replace(interval(0.1, None), reason="2 cities"))
+    found = pair("energy", lacking, other, (), same_samples=False)
+    assert found.outcome is Outcome.UNKNOWN and "not known: 2 cities" in found.reason
+    assert "(not known: 2 cities)" in value_text(found, lacking)
+
+
 def test_other_samples_make_a_difference_less_sure() -> None:
     one = metric(1.0, scatter(1e-3))
     other = metric(1.0041, scatter(1e-3))

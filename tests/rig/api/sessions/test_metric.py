@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -49,8 +50,7 @@ def test_above(limit: float, above: bool, surely: bool, possibly: bool) -> None:
 
 def test_the_text_has_value_interval_and_verdict_in_one_line() -> None:
     assert repr(metric().surely_below(620e-6)) == (
-        "not surely below 620 µJ: energy = 621 µJ, 619.4 µJ to 622.6 µJ measured again, "
-        "verdict true"
+        "not surely below 620 µJ: energy = 621 µJ, 619.4 to 622.6 µJ measured again, PASS"
     )
 
 
@@ -69,11 +69,20 @@ def test_without_an_interval_nothing_is_shown() -> None:
     assert "one trial" in repr(unknown.surely_below(1.0))
 
 
+def test_a_printed_metric_says_why_its_interval_for_other_samples_is_missing() -> None:
+    printed = str(metric(other=Interval.missing("2 cities")))
+    assert printed == "energy = 621.0 ± 1.6 µJ, for other samples not known: 2 cities"
+    both = metric(Interval(610e-6, 640e-6, "ranks"), Interval(550e-6, math.inf, "G"))
+    assert str(both) == (
+        "energy = 621 µJ, 610 to 640 µJ measured again, for other samples at least 550 µJ"
+    )
+
+
 def test_a_bound_on_one_side_shows_that_side() -> None:
     bound = metric(Interval(-math.inf, 650e-6, "bound"))
     assert bound.surely_below(700e-6)
     assert not bound.surely_above(1e-6)
-    assert "no bound to 650" in repr(bound)
+    assert "at most 650 µJ" in repr(bound)
 
 
 def test_a_metric_that_is_not_there_is_told_with_its_reason() -> None:
@@ -83,3 +92,19 @@ def test_a_metric_that_is_not_there_is_told_with_its_reason() -> None:
     with pytest.raises(KeyError, match="needs 368"):
         metrics["energy_p99"]
     assert "energy" in metrics and list(metrics) == ["energy"]
+
+
+def test_a_metric_is_formatted_as_a_number() -> None:
+    assert f"{metric():.3e}" == "6.210e-04"
+    assert f"{metric()}" == repr(metric())
+
+
+def test_labels_stand_beside_the_number() -> None:
+    marked = dataclasses.replace(metric(), labels=("SIMULATED", "SUBSET"))
+    assert repr(marked).endswith(" (SIMULATED, SUBSET)")
+    assert "(" not in repr(metric())
+    table = Metrics({"energy": marked}, {}).table
+    assert table.attrs["labels"] == ("SIMULATED", "SUBSET")
+    row = table.loc["energy"]
+    assert (row["value"], row["unit"], row["verdict"]) == (621e-6, "J", "PASS")
+    assert (row["same_low"], row["other_high"]) == (AROUND.low, AROUND.high)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,21 @@ def test_the_summary_of_a_session_is_one_line(session: rig.Session) -> None:
     assert "\n" not in repr(session) and "SIMULATED" in repr(session)
     assert not session.verdict, "two trials are too few"
     assert "5" in session.verdict.reason
+
+
+def test_labels_stand_on_what_is_printed_and_on_tables(session: rig.Session) -> None:
+    assert session.labels[0] == "SIMULATED"
+    beside = f"({', '.join(session.labels)})"
+    assert repr(session.verdict).endswith(beside)
+    assert repr(session.metrics["energy_infer"]).endswith(beside)
+    for table in (session.trials(), session.samples(), session.windows(), session.metrics.table):
+        assert table.attrs["labels"] == session.labels
+
+
+def test_a_bench_that_is_none_is_refused_when_it_is_named(tmp_path: Path) -> None:
+    with pytest.raises(rig.ConfigError, match="cannot be read"):
+        rig.open_bench(tmp_path / "nosuch.toml")
+    assert re.fullmatch(r"\d+\.\d+.*", rig.__version__)
 
 
 def test_tables_have_units_in_their_columns(session: rig.Session) -> None:
@@ -135,4 +151,5 @@ def test_a_trace_of_a_trial_is_opened_and_others_are_refused(session: rig.Sessio
 
 
 def test_the_check_recomputes_every_number(session: rig.Session) -> None:
-    assert session.check().ok
+    checked = session.check()
+    assert checked.ok, [each for each in checked.findings if not each.ok]

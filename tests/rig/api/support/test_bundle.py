@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from rig.api.support import bundle
-from rig.api.support.redaction import REMOVED, Redaction, serials_in
+from rig.api.support.redaction import IP, MAC, REMOVED, Redaction, serials_in
 from rig.bench.scan import FOUND, ScanRow
 from rig.cli.main import rig as command
+from rig.plain_text import visible
 from tests.checking import check
 
 SECRETS = (
@@ -67,11 +68,59 @@ def test_secrets_go_and_the_rest_stays() -> None:
         assert name not in clean, name
     assert 'a monkey = "kept"' in clean and "the author is known" in clean
     assert f'password = "{REMOVED}"' in clean
-    assert "@10.0.0.7:4000" in clean
+    assert f"@{IP}:4000" in clean
     assert 'data = "~/data"' in clean
     assert "at ~/x on <host> by <user>, /srv/alice2, alicias" in clean
     assert "SN-4711" in clean, "serial numbers are another choice"
     assert "SN-4711" not in Redaction(serials=("SN-4711",)).text(PLANTED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *('wifi_psk = "{}"', "PSK: {}", '"psk": "{}"', "pin = {}", '"pin": "{}"', "sim-pin={}"),
+        *("pin_code: {}", "pre_shared_key = '{}'", "passcode={}"),
+    ],
+)
+def test_keys_of_a_network_and_numbers_that_open_something_go(line: str) -> None:
+    clean = Redaction().text(line.format("47114711"))
+    assert "47114711" not in clean and REMOVED in clean
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("glpat-abcdefghijklmnopqrst", "hf_abcdefghijklmnopqrst", "npm_abcdefghijklmnopqrst"),
+        *("pypi-AgEIcHlwaS5vcmcCJDU3", "sk_live_abcdefghijklmnop"),
+    ],
+)
+def test_tokens_go_by_their_form(token: str) -> None:
+    assert Redaction().text(f"said {token}, then") == f"said {REMOVED}, then"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("10.0.0.7", "192.168.1.20", "fe80::1ff:fe23:4567:890a", "::ffff:10.1.2.3"),
+        "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+    ],
+)
+def test_addresses_go(address: str) -> None:
+    text = "at {0}, addr={0} (socket://[{0}]:80), host:{0}."
+    line = text if "." in address and ":" not in address else text.replace("host:{0}", "{0}")
+    assert Redaction().text(line.format(address)) == line.format(IP)
+
+
+@pytest.mark.parametrize("address", ["00:1A:2b:3c:4d:5e", "00-1A-2b-3c-4d-5e", "001a.2b3c.4d5e"])
+def test_addresses_of_network_cards_go(address: str) -> None:
+    assert Redaction().text(f"mac={address}, {address}") == f"mac={MAC}, {MAC}"
+
+
+def test_what_only_looks_like_an_address_stays() -> None:
+    text = "1.2.3, 1.2.3.4.5, 999.1.1.1, 11:38:59, std::dec, a::b, 127.0.0.1:80, ::1, v1.2.3.4"
+    text += " 2026-11-24T11:38:59Z 20-11-24-11-38-59-00 sync_pin = 13, pins = [1, 2]"
+    assert Redaction().text(text) == text
+    assert Redaction().text("PySide6 6.8.0.2", addresses=False) == "PySide6 6.8.0.2"
 
 
 def test_short_and_ordinary_names_are_no_words_to_take_out() -> None:
@@ -137,6 +186,14 @@ def test_a_bundle_holds_no_secret_and_no_home(planted: Path, tmp_path: Path) -> 
 def test_serial_numbers_stay_where_they_are_wanted(planted: Path) -> None:
     made = bundle.collect(planted, keep_serials=True)
     assert "SN-4711" in "".join(file.text for file in made.files)
+
+
+def test_no_command_of_a_terminal_is_in_a_bundle(planted: Path) -> None:
+    with (planted / "bench.toml").open("a") as stream:
+        stream.write('more = "a\x1b[2J\x9b31m"\n')
+    made = bundle.collect(planted, notes="by \x1b]0;owned\x07")
+    text = "".join(file.text for file in made.files)
+    assert visible(text) == text and "[2J" in text
 
 
 def test_damaged_and_missing_files_make_a_bundle_too(planted: Path, tmp_path: Path) -> None:

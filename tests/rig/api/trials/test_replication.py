@@ -22,7 +22,7 @@ from rig.api.trials.replication import (
     session_trials,
     what_if,
 )
-from rig.results import claim, document, replication
+from rig.results import claim, document, replication, session_verdicts
 from rig.results import results as reduction
 from rig.results.document import Results
 from rig.session.session import open_bench
@@ -85,9 +85,12 @@ def test_another_claim_is_judged_as_the_check_judges_it(
         for one in view.results.trials
     ]
     claimed = factor * view.of(ENERGY).mean
-    asked = claim.verdicts({ENERGY: claimed}, trials).by_rule
+    tested = claim.Claim(claim.of_values({ENERGY: claimed}))
+    asked = session_verdicts.claim_verdicts(tested, reduction.derive(context, trials))
     found = what_if(view.results, ENERGY, claimed)
-    assert found.verdicts == asked
+    for rule, verdict in found.verdicts.items():
+        assert verdict.outcome is asked[rule].judged
+        assert verdict.per_metric == asked[rule].per_metric
     assert asked[REPLICATION].ok is (abs(1 - 1 / factor) <= 0.05)
     assert asked[AUDIT].ok is (1 / factor <= 1 / 0.95)
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from rig.cli.models.model import model
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc.task import SHIPPED_MODEL
+from tests.commands import rig
 from tests.conftest import ROOT
 
 VECTORS = ROOT / "tests" / "vectors" / "nir"
@@ -101,3 +102,34 @@ def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) ->
     # In floating point any reader takes the file, its weights rounded.
     _, text = invoke("run", tmp_path / "x.nir", tmp_path / "in.npy")
     assert "neurons: 118 spikes" in text
+
+
+PRESETS_FOLDER = ROOT / "tests" / "vectors" / "nir" / "presets"
+
+
+def test_a_file_that_does_not_state_the_reset_is_doubtful_until_it_is_chosen() -> None:
+    path = PRESETS_FOLDER / "snntorch-leaky.nir"
+    for words in (("check",), ("inspect",)):
+        guessed = rig("model", *words, path, "--dt", "1e-4")
+        assert "the file does not state the reset" in guessed.stdout.replace("\n", " ")
+        for choice in (("--as", "snntorch"), ("--reset", "subtract")):
+            chosen = rig("model", *words, path, "--dt", "1e-4", *choice)
+            assert "does not state the reset" not in chosen.stdout
+            assert chosen.returncode == 0
+
+
+def test_the_reset_that_is_chosen_changes_the_spikes(tmp_path: Path) -> None:
+    with np.load(PRESETS_FOLDER / "snntorch-leaky.npz") as stored:
+        np.save(tmp_path / "input.npy", stored["input"])
+        theirs = int(stored["output"].sum())
+    counts = {}
+    for reset in ("zero", "subtract", "subtract-next", "none"):
+        told = rig(
+            "model", "run", PRESETS_FOLDER / "snntorch-leaky.nir", tmp_path / "input.npy",
+            "--as", "snntorch", "--reset", reset, "--output", tmp_path / f"{reset}.npz",
+        )  # fmt: skip
+        assert told.returncode == 0, told.stderr
+        with np.load(tmp_path / f"{reset}.npz") as stored:
+            counts[reset] = int(stored["output"].sum())
+    assert counts["subtract-next"] == theirs
+    assert len(set(counts.values())) == 4

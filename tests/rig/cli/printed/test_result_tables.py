@@ -49,5 +49,5 @@ def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int)
     assert ["1", "2", "3", "4", "5"] in [line.split()[-5:] for line in lines if "metric" in line]
     rows = [line.split() for line in lines if "latency_preprocess" in line]
     assert any(row[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"] for row in rows)
-    assert rows[0][1:9] == ["1.1510", "ms", "±", "0.0038", "0.58", "to", "2.30", "0.0077"]
+    assert rows[0][1:9] == ["1.1510", "ms", "±", "0.0038", "0.58", "to", "2.3", "0.0077"]
     assert max(map(len, lines)) <= max(width, 80)

@@ -23,11 +23,13 @@ from rig.cli.printed.checks import print_check
 from rig.cli.printed.coverage_table import print_coverage
 from rig.cli.printed.result_tables import print_results
 from rig.cli.printed.terminal import Terminal, print_error, print_rows
+from rig.cli.printed.verdicts import print_explained
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
 from rig.plain_text import visible
 from rig.results.document import TrialProblem
+from rig.results.verdict import Outcome
 from rig.session.session import SessionResult
 from tests.commands import rig
 from tests.length import length
@@ -90,11 +92,21 @@ def test_results_of_a_stranger_are_shown_as_they_are(
         monitor=EVIL,
         problems=(TrialProblem(1, EVIL, EVIL),),
         trials=tuple(replace(trial, lines=(EVIL,)) for trial in measured.trials),
-        replication=replace(measured.replication, reason=EVIL, rule=EVIL, rule_text=EVIL),
+        replication=replace(
+            measured.replication,
+            outcome=Outcome.PASS,
+            reason=EVIL,
+            scope=EVIL,
+            rule=EVIL,
+            rule_text=EVIL,
+            not_tested={EVIL: EVIL},
+        ),
         coverage=Coverage(0, 1, 0, (CellState(EVIL, EVIL, 1, 0, (EVIL,), EVIL),)),
     )
     text = said(lambda console: print_results(console, results))
     assert text.count(SHOWN) >= 4 + 2 + 1 + 3 + 3
+    explained = said(lambda console: print_explained(console, results.verdicts))
+    assert explained.count(SHOWN) >= 4
     said(lambda console: print_budget(console, results))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,21 @@ def test_energies_of_the_runners_windows_and_their_median_are_one_command(tmp_pa
     assert found["spread"]["median_j"] == pytest.approx(51.0 * 500 * 1e-7, rel=1e-6)
     assert found["spread"]["deviation_j"] == pytest.approx(1.0 * 500 * 1e-7, rel=1e-5)
     assert any("7 falling edges" in note for note in found["notes"])
+
+
+def test_between_stamps_on_borders_lies_what_the_samples_there_say(tmp_path: Path) -> None:
+    # A device whose power is never even: no sample is its neighbour's twin.
+    path = recording(tmp_path)
+    energy_uj = np.random.default_rng(2).uniform(20.0, 80.0, 3000).astype("<f4")
+    path.write_bytes(struct.pack("<Bf", 0xF1, HZ) + energy_uj.tobytes())
+    found = content(path)["windows"]
+    pairs = list(pairwise(STAMPS))
+    for row, (start_s, stop_s) in zip(found, pairs, strict=True):
+        inside = energy_uj[round(start_s * HZ) : round(stop_s * HZ)].astype(np.float64)
+        assert row["energy_j"] == pytest.approx(float(inside.sum()) * 1e-6, rel=1e-7)
+    times = [f"--times={start_s}-{stop_s}" for start_s, stop_s in pairs]
+    for row, given in zip(found, content(path, *times)["windows"], strict=True):
+        assert row["energy_j"] == pytest.approx(given["energy_j"], rel=1e-12)
 
 
 def test_stamps_of_another_recording_and_other_versions_and_units_are_refused(

@@ -87,4 +87,4 @@ def test_the_backend_says_why_it_does_not_search() -> None:
         LoihiSut.open(settings, context)
     with pytest.raises(BenchError) as caught:
         LoihiSut.open(settings, replace(context, programs=programs(())))
-    assert "works on a processor: 'nebm' is deprecated" in caught.value.evidence
+    assert "'nebm' is deprecated" in caught.value.evidence

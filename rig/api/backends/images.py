@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of a task's network for the systems of a comparison that run firmware on this computer: a
+process, or an emulated board.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from rig.api.backends.runs import Planned, overridden
+from rig.bench import config
+from rig.bench.config import Config
+from rig.errors import BenchError, ConfigError
+from rig.firmware import project as projects
+from rig.firmware import toolchain
+from rig.interfaces.network_task import BuildsImages
+from rig.store.session_folder import write_text
+
+FOLDER = "images"
+_HEADER = Path("workloads/network/nr_network_model.h")
+_WORKLOAD = "network"
+#: So long a compiler may take, on a busy computer too.
+_LIMIT_S = 600.0
+
+
+def needs_image(planned: Planned) -> bool:
+    """Return whether a bench came from the tree, with the image of an example instead of one of
+    the task's network.
+    """
+    if not planned.from_example or not _port(planned):
+        return False
+    return _bench(planned).task.kind == "network"
+
+
+def with_image(planned: Planned, task: object, root: Path) -> Planned:
+    """Return a bench whose program is an image of the task's network, built below `root` where it
+    is not there yet; raises ConfigError and BenchError where none can be made.
+    """
+    port = _port(planned)
+    if not isinstance(task, BuildsImages):
+        raise ConfigError(
+            f"no image for {planned.name}: the task does not open, or has no firmware",
+            path="--suts",
+            try_next="the other backends say why; or a bench file of your own with its program",
+        )
+    text = task.firmware_header()
+    name = f"{task.network.model}-{port}-{sha256(text.encode()).hexdigest()[:8]}"
+    image = _built((root / FOLDER / name).resolve(), port, text)
+    resolved = _bench(planned)
+    program = f"sut.{resolved.sut.kind}.program={image}"
+    return replace(planned, text=overridden(resolved, [program]))
+
+
+def _bench(planned: Planned) -> Config:
+    return config.parsed(planned.text, Path.cwd())
+
+
+def _port(planned: Planned) -> str:
+    """Return the port of the firmware that a bench runs; empty where it runs none here."""
+    sut = _bench(planned).sut
+    if sut.kind == "posix":
+        return "posix"
+    if sut.kind != "qemu":
+        return ""
+    known = projects.ports(projects.sources())
+    machine = sut.settings.machine
+    return next((name for name, port in known.items() if port.machine == machine), "")
+
+
+def _built(folder: Path, name: str, header: str) -> Path:
+    """Return the image of a project with this header, made where it is not there."""
+    done = [path for path in projects.images(folder) if path.stem == _WORKLOAD]
+    if done and (folder / _HEADER).read_text(encoding="utf-8") == header:
+        return done[0]
+    if not (folder / projects.PORT_FILE).exists():
+        projects.create(folder, name, projects.sources())
+    port = projects.read_port(folder / projects.PORT_FILE)
+    write_text(folder / _HEADER, header)
+    make = toolchain.find("make")
+    toolchain.find(port.compiler)
+    goal = projects.goal(port, _WORKLOAD) or f"WORKLOADS={_WORKLOAD}"
+    try:
+        made = subprocess.run(
+            [make, "-C", folder, goal],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(
+            f"the image for {name} does not build", evidence=f"not done after {_LIMIT_S:.0f} s"
+        ) from error
+    found = [path for path in projects.images(folder) if path.stem == _WORKLOAD]
+    if made.returncode or not found:
+        raise BenchError(
+            f"the image for {name} does not build",
+            evidence="\n".join(made.stderr.splitlines()[-8:])
+            or f"make ended with {made.returncode}",
+            try_next=f"rig firmware build --model MODEL.nir --target {name}, which says what the "
+            "network takes of the part",
+        )
+    return found[0]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data that the rig generates, and models that it ships, made once more: labels, hashes,
+complexity, and the answers of a device that can only give the right ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from rig import foreign_files
+from rig.bench import plugins
+from rig.check.reasons import cannot, cause
+from rig.check.versions import is_this_revision
+from rig.check.written_again import difference_of
+from rig.errors import DataError, NotInSession, RigError
+from rig.interfaces.plugin_classes import Answers
+from rig.interfaces.task import Derives, Regenerated, Regeneration
+from rig.model.finding import Finding
+from rig.model.step_record import StepRecord
+from rig.model.steps import Query
+from rig.results.results import Context
+from rig.session import complexity
+from rig.store import provenance, strict_json
+from rig.store.session_folder import CATALOGUE, PROVENANCE, SessionFolder
+
+#: So many different samples are answered again: a model of some size takes its time.
+_ANSWERED_MAX = 500
+#: Files of the finished session that may be made by a task's commands.
+_DERIVED = ("rescored.json",)
+
+
+@dataclass(frozen=True, slots=True)
+class DataAgain:
+    """The data of a session as its bench file determines them, as far as it does."""
+
+    context: Context
+    made: Regeneration
+    fault: str = ""
+
+    @classmethod
+    def of(cls, context: Context) -> DataAgain:
+        """Make them; what cannot be made is said by `findings`."""
+        choice = context.config.task
+        kind = plugins.find("task", choice.kind)
+        speaks = plugins.speaks_for(kind, "regenerated", "open")
+        if not isinstance(kind, Regenerated) or not speaks:
+            told = f"the task {choice.kind} offers no way to make its data again"
+            return cls(context, Regeneration({}, unknown=told))
+        try:
+            return cls(context, kind.regenerated(choice.settings))
+        # A cache that cannot be written, or a package that is missing, is no fault of the session.
+        except (DataError, OSError, ImportError) as error:
+            return cls(context, Regeneration({}, unknown=cause(error)))
+        except Exception as error:
+            return cls(context, Regeneration({}), cannot("the data", error))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what catalogue and provenance say otherwise than the data made again, and what was
+        not made.
+        """
+        if self.fault:
+            yield Finding(CATALOGUE, False, self.fault)
+            return
+        stored = self.context.provenance.task.stored
+        versions = [_generator(stored), _generator(self.made.facts)]
+        if None not in versions and versions[0] != versions[1]:
+            said = f"data of generator version {versions[0]}: not made again by {versions[1]}"
+            yield Finding(CATALOGUE, True, said)
+            return
+        yield from self._entries()
+        yield from self._facts(stored)
+        if self.made.unknown:
+            yield Finding(CATALOGUE, True, f"not checked against its data: {self.made.unknown}")
+
+    def _entries(self) -> Iterator[Finding]:
+        due = self.made.entries
+        if due is None:
+            return
+        entries = self.context.catalogue
+        if len(entries) != len(due):
+            text = f"has {len(entries)} samples, those made again are {len(due)}"
+            yield Finding(CATALOGUE, False, text)
+            return
+        for index, (entry, right) in enumerate(zip(entries, due, strict=True)):
+            if entry != right:
+                text = f"line {index + 2} is {str(entry)[:80]}, made again {str(right)[:80]}"
+                yield Finding(CATALOGUE, False, text)
+                return
+        yield Finding(CATALOGUE, True, f"{len(entries)} samples and labels made again")
+
+    def _facts(self, stored: Mapping[str, Any]) -> Iterator[Finding]:
+        due = _as_json(self.made.facts)
+        if self.made.task is not None:
+            due |= _as_json(complexity.facts(self.made.task))
+        told = self.context.provenance
+        same = is_this_revision(told)
+        if not same:
+            due = {key: due[key] for key in self.made.lasting if key in due}
+        text = difference_of({key: stored.get(key) for key in due}, due)
+        # Other packages may round otherwise, and name themselves.
+        if text and same and told.packages != provenance.packages():
+            lasting = {key: due[key] for key in self.made.lasting if key in due}
+            hard = difference_of({key: stored.get(key) for key in lasting}, lasting)
+            if not hard:
+                yield Finding(PROVENANCE, True, f"task, made again by other packages: {text}")
+                return
+        if text:
+            yield Finding(PROVENANCE, False, f"task, made again: {text}")
+
+    def contents(self) -> Mapping[int, int]:
+        """Return the CRC-32 of every sample's payload; empty where they are not known."""
+        task = self.made.task
+        if task is None or len(task) != len(self.context.catalogue):
+            return {}
+        return {index: crc32(task.payload(index)) for index in range(len(task))}
+
+    def answers(self, name: str, records: Sequence[StepRecord]) -> Iterator[Finding]:
+        """Yield which answer a simulated device cannot have given; nothing of other devices."""
+        choice = self.context.config.sut
+        kind = plugins.find("sut", choice.kind)
+        reference = getattr(self.made.task, "reference", None)
+        task = self.made.task
+        if not isinstance(kind, Answers) or not plugins.speaks_for(kind, "answers", "do"):
+            return
+        if reference is None or task is None:
+            return
+        right: dict[int, bytes] = {}
+        for item in records:
+            if not isinstance(item.step, Query) or not item.completion.output:
+                continue
+            missing = [index for index in item.step.indices if index not in right]
+            if len(right) + len(missing) > _ANSWERED_MAX:
+                said = f"of more than {_ANSWERED_MAX} samples not all answers were made again"
+                yield Finding(name, True, said)
+                return
+            right |= {index: reference(task.payload(index)) for index in missing}
+            if not _may_be(item, right, kind, choice.settings):
+                yield Finding(
+                    name,
+                    False,
+                    f"step {item.number} has the output {item.completion.output.hex()[:32]}, "
+                    f"which [sut.{choice.kind}] cannot give: the right one is "
+                    f"{right[item.step.indices[0]].hex()[:32]}",
+                )
+                return
+
+
+def _may_be(item: StepRecord, right: Mapping[int, bytes], kind: Answers, settings: Any) -> bool:
+    assert isinstance(item.step, Query)
+    rest = item.completion.output
+    for index in item.step.indices:
+        possible = kind.answers(settings, right[index])
+        found = next((each for each in possible if rest.startswith(each)), None)
+        if found is None:
+            return False
+        rest = rest[len(found) :]
+    return not rest
+
+
+def of_derived(folder: SessionFolder, context: Context) -> Iterator[Finding]:
+    """Yield whether what commands of the task made of the finished session is the same once
+    more.
+    """
+    kind = plugins.find("task", context.config.task.kind)
+    for name in _DERIVED:
+        path = folder.path / name
+        if not path.exists():
+            continue
+        if not isinstance(kind, Derives):
+            told = f"not made again: the task {context.config.task.kind} makes no such file"
+            yield Finding(name, False, told)
+            continue
+        try:
+            stored = strict_json.parse(foreign_files.read_text(path, folder.path, errors="replace"))
+            again = kind.derived(folder.path, name, stored)
+        except NotInSession as error:
+            yield Finding(name, True, f"not made again: {error.cause}")
+            continue
+        except (RigError, ValueError) as error:
+            yield Finding(name, False, cannot("it", error))
+            continue
+        text = difference_of(stored, _as_json(again))
+        yield Finding(name, not text, text or "made again, every value equal")
+
+
+def _generator(facts: Mapping[str, Any]) -> Any:
+    told = facts.get("generator")
+    return told.get("version") if isinstance(told, Mapping) else None
+
+
+def _as_json(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tree as a file has it: a tuple is a list there."""
+    tree: dict[str, Any] = json.loads(json.dumps(content))
+    return tree

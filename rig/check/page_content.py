@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report says, as far as another revision must say the same: labels, verdict, rows of
+tables, tiles, and the numbers of all other text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from rig.check.page import Element, NotOfTheRig
+
+_AROUND = "()[]{},;:.“”\"'=|*"
+_UNIT = re.compile(r"(?:[fpnuµμmkMGT]?(?:s|J|W|A|V|Hz|B|Ω|C)(?:/[A-Za-z0-9]+)?|1/s|%|‰|ppm|ppb)")
+_MARKS = ("✗", "▲")
+#: The words of a verdict, as the head of a page has them.
+_VERDICTS = ("PASS", "FAIL", "NOT TESTED", "INVALID")
+#: What a page may say of each rule, as the whole text of an element.
+_HOLDS = ("holds", "does not hold", "was not tested")
+_NUMBER = re.compile(r"[+-]?\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?")
+_ROUNDED_MOST = Decimal("0.05")
+#: Elements that a reader has to open, or never sees.
+_HIDDEN = "details"
+_PICTURE = "svg"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """A cell of a row: the heading of its column, and the words that it tells. `due` are those that
+    every revision has there: not those of a sentence that says why there is no interval.
+    """
+
+    heading: str
+    words: tuple[str, ...]
+    due: tuple[str, ...] = ()
+
+    def tells_other(self, own: Cell) -> bool:
+        """Return whether a cell tells what `own`, made again, does not, or lacks what is due."""
+        return bool(left_over(own.due, self.words) or left_over(self.words, own.words))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table, or a tile: what it is about, and its cells. `required`: a page without it
+    lacks a metric or a problem.
+    """
+
+    about: str
+    cells: tuple[Cell, ...]
+    required: bool
+
+    @property
+    def whole(self) -> Cell:
+        """Return what all cells tell, as one."""
+        words = tuple(word for cell in self.cells for word in cell.words)
+        return Cell("", words, tuple(word for cell in self.cells for word in cell.due))
+
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings of its columns, sorted."""
+        return sorted(cell.heading for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A term of the page and what stands for it. At the head of a page, and in its
+    provenance, both are data and no sentences.
+    """
+
+    term: str
+    text: str
+    at_head: bool = False
+    in_provenance: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture of a page: its name, its elements, and the words in it."""
+
+    name: str
+    element: Element
+    text: str
+
+    @property
+    def images(self) -> frozenset[str]:
+        """Return the images in it."""
+        return frozenset(
+            one.attributes.get("href", "") for one in self.element.each() if one.name == "image"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page tells; `shown`: the texts of elements that a reader sees above all tables."""
+
+    title: str
+    shown: frozenset[str]
+    verdicts: Counter[str]
+    holds: Counter[str]
+    facts: tuple[Fact, ...]
+    rows: tuple[Row, ...]
+    tiles: tuple[Row, ...]
+    words: tuple[str, ...]
+    drawings: tuple[Drawing, ...]
+    sheet: str
+    picture_sheets: frozenset[str]
+
+
+def content(page: Element) -> Content:
+    """Return what a page tells; raise NotOfTheRig where it has two style sheets, or two heads."""
+    every = list(page.each(_PICTURE))
+    sheets = [one for one in every if one.name == "style"]
+    titles = [one.text() for one in every if one.name == "title"]
+    if len(sheets) != 1 or len(titles) != 1:
+        raise NotOfTheRig(f"has {len(sheets)} style sheets and {len(titles)} titles")
+    text = page.text(_PICTURE, "style")
+    seen = [one for one in _seen(page) if one.name != "title"]
+    names = [one.name for one in seen]
+    above = seen[: names.index("table")] if "table" in names else seen
+    return Content(
+        title=titles[0],
+        shown=frozenset(one.text(_PICTURE) for one in above),
+        verdicts=Counter(
+            {word: count for word in _VERDICTS if (count := _count(text, word))},
+        ),
+        holds=Counter(said for one in seen if (said := one.text()) in _HOLDS),
+        facts=tuple(_facts(page)),
+        rows=tuple(_rows(page)),
+        tiles=tuple(_tile(one) for one in every if one.is_of("tile")),
+        words=tuple(_telling(" ".join((text, *page.hints())), units=False)),
+        drawings=tuple(
+            Drawing(one.attributes.get("class", ""), one, one.text("style"))
+            for one in page.each()
+            if one.name == _PICTURE
+        ),
+        sheet="".join(str(part) for part in sheets[0].inside),
+        picture_sheets=frozenset(
+            one.text() for one in page.each() if one.name == "style" and one is not sheets[0]
+        ),
+    )
+
+
+def _count(text: str, word: str) -> int:
+    return len(re.findall(rf"(?<![A-Za-z]){word}(?![A-Za-z])", text))
+
+
+def _seen(element: Element) -> Iterator[Element]:
+    """Yield the elements that a reader sees without opening anything."""
+    if element.name in (_HIDDEN, _PICTURE, "style") or element.is_of("watermark"):
+        return
+    if element.attributes.get("aria-hidden"):
+        return
+    yield element
+    for one in element.inside:
+        if isinstance(one, Element):
+            yield from _seen(one)
+
+
+def _facts(element: Element, at_head: bool = False, in_provenance: bool = False) -> Iterator[Fact]:
+    """Yield each term with what stands for it; what stands for a term may have terms itself."""
+    at_head = at_head or element.is_of("facts")
+    in_provenance = in_provenance or element.is_of("tree")
+    inside = [one for one in element.inside if isinstance(one, Element)]
+    for term, stated in pairwise(inside):
+        if (
+            term.name == "dt"
+            and stated.name == "dd"
+            and not any(one.name == "dt" for one in stated.each())
+        ):
+            yield Fact(term.text(), stated.text(), at_head, in_provenance)
+    for one in inside:
+        yield from _facts(one, at_head, in_provenance)
+
+
+def _rows(page: Element, in_problems: bool = False) -> Iterator[Row]:
+    """Yield the rows of all tables but those that only head columns."""
+    if page.name == "table":
+        yield from _of_table(page, in_problems)
+        return
+    in_problems = in_problems or page.attributes.get("id") == "problems"
+    for one in page.inside:
+        if isinstance(one, Element):
+            yield from _rows(one, in_problems)
+
+
+def _of_table(table: Element, in_problems: bool) -> Iterator[Row]:
+    heads = [one for one in table.each() if one.name == "thead"]
+    headings = [one.text() for head in heads for one in head.each() if one.name == "th"]
+    for row in table.each("thead"):
+        if row.name != "tr":
+            continue
+        cells = [one for one in row.each() if one.name in ("td", "th")]
+        if not cells:
+            continue
+        about = cells[0].text()
+        named = headings if len(headings) == len(cells) else [""] * len(cells)
+        columns = tuple(_cell(name, cell) for name, cell in zip(named, cells, strict=True))
+        is_metric = cells[0].attributes.get("scope") == "row"
+        yield Row(about, columns, required=is_metric or in_problems)
+
+
+def _cell(heading: str, cell: Element) -> Cell:
+    words = tuple(_telling(cell.text(), units=True))
+    return Cell(heading, words, () if cell.is_of("why") else words)
+
+
+def _tile(tile: Element) -> Row:
+    names = [one.text() for one in tile.each() if one.name == "code"]
+    words = tuple(_telling(tile.text(), units=True))
+    return Row(names[0] if names else "", (Cell("", words),), required=False)
+
+
+def _telling(text: str, *, units: bool) -> Iterator[str]:
+    """Yield the words that have a digit, and, where asked for, units and the signs of a failure."""
+    for word in text.replace("−", "-").split():
+        bare = word.strip(_AROUND)
+        if any(map(str.isdigit, bare)) or (units and (bare in _MARKS or _UNIT.fullmatch(bare))):
+            yield bare
+
+
+def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return the words that have no equal among others, each of which is the equal of one."""
+    free = list(others)
+    left = []
+    for word in words:
+        match = next((one for one in free if is_same(word, one)), None)
+        if match is None:
+            left.append(word)
+        else:
+            free.remove(match)
+    return left
+
+
+def is_same(word: str, other: str) -> bool:
+    """Return whether two words are one, or two numbers of which one is the other with fewer digits:
+    revisions show more of them, or less. Of a number at least its size must be left.
+    """
+    if word == other:
+        return True
+    if not (_NUMBER.fullmatch(word) and _NUMBER.fullmatch(other)):
+        return False
+    one, again = Decimal(word), Decimal(other)
+    coarse = max(int(one.as_tuple().exponent), int(again.as_tuple().exponent))
+    apart = abs(one - again)
+    half = Decimal(5).scaleb(coarse - 1)
+    return apart <= half and apart <= _ROUNDED_MOST * min(abs(one), abs(again))

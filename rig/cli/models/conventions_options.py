@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of what a NIR file leaves open: whose conventions, the reset, the spike limit, the
+initial state.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rig.network.conventions import PRESETS, RESETS, SPIKES_MAX, Choice, Start
+
+_OPTIONS = (
+    click.option(
+        "--as",
+        "preset",
+        type=click.Choice(sorted(PRESETS)),
+        help="The conventions of a program or chip [default: as the file states, else nir].",
+    ),
+    click.option(
+        "--reset",
+        type=click.Choice(list(RESETS)),
+        help="What a spike does: to v_reset, which is 0 where the file states none; the threshold "
+        "off, at once or in the next step; nothing [default: as of --as].",
+    ),
+    click.option(
+        "--spikes-max",
+        type=click.IntRange(1, SPIKES_MAX),
+        help="The most spikes of a neuron in one step [default: as of --as].",
+    ),
+    click.option(
+        "--start",
+        type=click.Choice([one.value for one in Start]),
+        help="Membranes before the first step: v_leak, or 0 [default: as of --as].",
+    ),
+)
+
+
+def conventions_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the four options; it takes them as `choice`."""
+
+    @functools.wraps(command)
+    def chosen(
+        *arguments: Any,
+        preset: str | None,
+        reset: str | None,
+        spikes_max: int | None,
+        start: str | None,
+        **others: Any,
+    ) -> Any:
+        choice = Choice(preset or "", reset, spikes_max, start)
+        return command(*arguments, choice=choice, **others)
+
+    found: Callable[..., Any] = chosen
+    for option in reversed(_OPTIONS):
+        found = option(found)
+    return found

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python process of our own: where it finds modules, when it is ready, and what it said last.
+
+Files of the user's current folder are none of its modules (`-P`): with a `serial.py` there, a child
+would run that instead of the library.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from rig.errors import BenchError
+from rig.host.ready import can_read
+from rig.plain_text import one_line
+from rig.stop import LOOK_S, look
+
+#: The first line that a child prints once it can do its work.
+READY = "ready"
+#: So long a child may take until it is ready: it imports what it needs, on a busy computer too.
+_READY_S = 60.0
+_TAIL_B = 2000
+#: So long the end of a process may come after the end of what it writes.
+_REAP_S = 2.0
+
+
+def command(*words: str) -> list[str]:
+    """Return the command line of a Python that looks for no module in the current folder."""
+    return [sys.executable, "-P", *words]
+
+
+class PythonChild:
+    """A running module of ours with a pipe to it; `what` names it in errors.
+
+    It runs in a session of its own: Ctrl-C is for this process. The first line that it prints
+    begins with the word `ready`, within _READY_S; `words` is the rest of that line. `first` is
+    written to it before that. Raises BenchError where it does not start.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        what: str,
+        *,
+        first: str = "",
+        ready: str = READY,
+    ) -> None:
+        self._what = what
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        try:
+            self.process = subprocess.Popen(
+                command("-m", module, *arguments),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                text=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise BenchError(f"{what} cannot be started", evidence=str(error)) from error
+        self.say(first)
+        try:
+            word, _, self.words = self._line().partition(" ")
+        except BaseException:
+            self.close(0.0)
+            raise
+        if word != ready:
+            evidence = self._last_words()
+            self.close(0.0)
+            raise BenchError(
+                f"{what} does not start",
+                evidence=evidence,
+                try_next="reinstall neurorig: a package that it needs may be damaged",
+            )
+
+    def say(self, line: str) -> None:
+        """Write to the child; one that is gone hears nothing."""
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.write(line)
+            self.process.stdin.flush()
+
+    def ended(self) -> BenchError | None:
+        """Return what happened to the process, if it has ended."""
+        if self.process.poll() is None:
+            return None
+        return BenchError(f"{self._what} has ended", evidence=self._last_words())
+
+    def close(self, leave_s: float) -> None:
+        """Close the pipe and wait for the end; a process that does not end in time is killed."""
+        with suppress(OSError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        try:
+            self.process.wait(leave_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._stderr.close()
+
+    def _line(self) -> str:
+        """Return its first line; empty where none comes in time."""
+        assert self.process.stdout is not None
+        end_s = time.monotonic() + _READY_S
+        while not can_read(self.process.stdout, min(LOOK_S, _READY_S)):
+            look()
+            if time.monotonic() > end_s:
+                return ""
+        return self.process.stdout.readline().strip()
+
+    def _last_words(self) -> str:
+        """Return how it ended, and the last line that it wrote to its standard error."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_REAP_S)
+        code = self.process.poll()
+        how = f"not ready within {_READY_S:.0f} s" if code is None else f"exit code {code}"
+        self._stderr.seek(0, 2)
+        self._stderr.seek(max(self._stderr.tell() - _TAIL_B, 0))
+        lines = self._stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()
+        return f"{how}: {one_line(lines[-1])}" if lines else how

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mark of a session whose files were changed after its run: a label beside its numbers, and a
+verdict that is INVALID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rig.results.document import Results, VerdictResult
+from rig.results.labels import Label
+from rig.results.verdict import Outcome
+from rig.store.verified import Change
+
+CHANGED = "CHANGED AFTER THE RUN"
+
+
+def mark(changes: Sequence[Change]) -> tuple[Label, ...]:
+    """Return the label of a session with changed files; none where every file equals its line."""
+    if not changes:
+        return ()
+    names = ", ".join(change.name for change in changes[:3])
+    more = f" and {len(changes) - 3} more files" if len(changes) > 3 else ""
+    said = (
+        f"{names}{more}: not as events.jsonl has it, so these numbers and labels may be others "
+        "than those of the run; rig check says what differs"
+    )
+    return (Label(CHANGED, said),)
+
+
+def reason(changes: Sequence[Change]) -> str:
+    """Return in a few words what was changed; empty where every file equals its line."""
+    more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return f"{changes[0].name} {changes[0].reason}{more}" if changes else ""
+
+
+def marked(results: Results, changes: Sequence[Change]) -> Results:
+    """Return results with the label of changed files, whose verdicts are INVALID; the same results
+    where every file equals its line.
+    """
+    if not changes:
+        return results
+    audit = results.audit
+    return replace(
+        results,
+        data=replace(results.data, labels=(*results.data.labels, *mark(changes))),
+        replication=_invalid(results.replication, reason(changes)),
+        audit=None if audit is None else _invalid(audit, reason(changes)),
+    )
+
+
+def _invalid(verdict: VerdictResult, why: str) -> VerdictResult:
+    return replace(verdict, ok=False, outcome=Outcome.INVALID, reason=why)

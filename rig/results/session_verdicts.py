@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts of a session as results.json has them, and those on a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rig.results import claim, judging, labels, origins, replication
+from rig.results.document import MetricResult, Results, VerdictResult
+from rig.results.judging import Measurement
+from rig.results.verdict import Verdict, scope
+from rig.store.provenance_file import Provenance
+
+#: Units of times, and of what is a time multiplied with something.
+_OF_TIME = ("s", "1/s", "s/s", "J")
+HOST_TIME = "it comes from the running time of a simulator on this computer, not of the device"
+
+
+def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictResult]:
+    """Return what every rule says of a claim on a finished session: replication, audit, and
+    replacement, which matters after an audit that failed.
+    """
+    found = judging.of_claim(
+        tested.metrics,
+        measurement(measured),
+        same_samples=tested.is_of_samples(measured.provenance.task.stored),
+    )
+    order = measured.provenance.interleaved
+    every = found.by_rule | {"replacement": found.replacement}
+    return {name: verdict_result(one, measured.metrics, order) for name, one in every.items()}
+
+
+def measurement(measured: Results) -> Measurement:
+    """Return what the rules judge of a session."""
+    return Measurement(
+        metrics=measured.metrics,
+        trials=len(measured.trials),
+        invalid=sum(not trial.valid for trial in measured.trials),
+        outside=outside(measured.provenance, measured.metrics),
+    )
+
+
+def outside(about: Provenance, metrics: Mapping[str, MetricResult]) -> dict[str, str]:
+    """Return the metrics that no verdict is about: times of a simulator that runs on this computer
+    are no times of the device, and neither are energies over them.
+    """
+    if not origins.times_of_host_simulator(about.stored):
+        return {}
+    return {name: HOST_TIME for name, metric in metrics.items() if metric.unit in _OF_TIME}
+
+
+def verdict_result(
+    verdict: Verdict, metrics: Mapping[str, MetricResult], interleaved: bool
+) -> VerdictResult:
+    """Return a verdict as results.json has it, with what is to be said of interleaved trials."""
+    rule_text = replication.RULES[verdict.rule]
+    if verdict.drawn:
+        rule_text += f"; {replication.DRAWN_RULE}"
+    return VerdictResult(
+        ok=verdict.ok,
+        outcome=verdict.outcome,
+        rule=verdict.rule,
+        rule_text=rule_text,
+        reason=verdict.reason,
+        scope=scope(verdict, {name: metric.unit for name, metric in metrics.items()}),
+        trials=verdict.trials,
+        per_metric=verdict.per_metric,
+        drawn=verdict.drawn,
+        not_tested=verdict.not_tested,
+        interleaved=labels.INTERLEAVED_STATEMENT if interleaved else None,
+    )

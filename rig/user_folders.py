@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders of the user: for data that can be made again, for settings, for installed SDKs.
+
+An account of a cluster or a container may have no home: HOME is unset and no user has its number.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rig.errors import ConfigError
+
+
+def cache() -> Path:
+    """Return the folder of data that can be made again; ConfigError where there is no home."""
+    return _base("XDG_CACHE_HOME", ".cache") / "neurorig"
+
+
+def config() -> Path:
+    """Return the folder of settings; ConfigError where there is no home."""
+    return _base("XDG_CONFIG_HOME", ".config") / "neurorig"
+
+
+def data() -> Path:
+    """Return the folder of installed SDKs; ConfigError where there is no home."""
+    return _base("XDG_DATA_HOME", ".local/share") / "neurorig"
+
+
+def home() -> Path | None:
+    """Return the home of the user, None where there is none."""
+    found = expanded("~")
+    return found if found.is_absolute() else None
+
+
+def expanded(path: Path | str) -> Path:
+    """Return a path with the home of its user in place of `~`; it stays as it is, as in a shell,
+    where there is no such user or home.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
+
+
+def _base(variable: str, below: str) -> Path:
+    stated = os.environ.get(variable)
+    if stated:
+        return Path(stated)
+    place = home()
+    if place is None:
+        raise ConfigError(
+            "this account has no home folder",
+            evidence=f"neither HOME nor {variable} is set, and the user has no entry in passwd",
+            try_next=f"set {variable} to a folder that you may write to",
+        )
+    return place / below

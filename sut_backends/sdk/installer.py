@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of an installation: pip, what it says of its progress, and its end with the rig."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+
+from rig.errors import BenchError
+from rig.host.kill_with_parent import TOKEN, KillWithParent, kill_marked
+from rig.host.ready import can_read
+from rig.stop import LOOK_S, look
+
+_TAIL = 5
+_BLOCK_B = 1 << 16
+_END_S = 10.0
+_FETCHED = re.compile(r"\s*(?:Downloading|Using cached) (\S+)(?: \((.+)\))?$")
+_LOCAL = re.compile(r"\s*Processing (\S+)")
+_BUILT = re.compile(r"\s*Building wheel for (\S+)[^:]*(?:: started)?$")
+
+
+def run(
+    command: Sequence[str],
+    failed: str,
+    limit_s: float,
+    heard: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Run a command; `heard` gets each line that it prints. BenchError with its last lines where it
+    fails, if `failed` is said, and where it takes longer than the limit.
+
+    The command ends with this process, with all that it started, however this process ends.
+    """
+    token = secrets.token_hex(16)
+    last: deque[str] = deque(maxlen=_TAIL)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={**os.environ, TOKEN: token},
+    )
+    keeper = KillWithParent(process.pid, token)
+    try:
+        for line in _lines(process, time.monotonic() + limit_s):
+            last.append(line)
+            heard(line)
+        code = process.wait(_END_S)
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"{command[0]} took longer than {limit_s:g} s") from error
+    finally:
+        if process.poll() is None:
+            process.kill()
+            kill_marked(token)
+            process.wait(_END_S)
+        if process.stdout is not None:
+            process.stdout.close()
+        keeper.close()
+    if code and failed:
+        raise BenchError(
+            failed,
+            evidence=" ".join(line.strip() for line in last if line.strip()),
+            try_next="is there a network, and a C++ compiler where packages compile?",
+        )
+
+
+def _lines(process: subprocess.Popen[bytes], end_s: float) -> Iterator[str]:
+    """Yield what a process prints, until it ends; TimeoutError where that comes too late."""
+    assert process.stdout is not None
+    fd = process.stdout.fileno()
+    unread = b""
+    while True:
+        look()
+        left_s = max(end_s - time.monotonic(), 0.0)
+        if can_read(fd, min(left_s, LOOK_S)):
+            block = os.read(fd, _BLOCK_B)
+            if not block:
+                break
+            *lines, unread = (unread + block).split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in lines)
+        elif process.poll() is not None:
+            break
+        elif not left_s:
+            raise TimeoutError
+    if unread:
+        yield unread.decode("utf-8", "replace")
+
+
+class Progress:
+    """What pip prints, as a line for each of so many packages."""
+
+    def __init__(self, packages: int, say: Callable[[str], None]) -> None:
+        self._packages = packages
+        self._say = say
+        self._count = 0
+
+    def heard(self, line: str) -> None:
+        """Take a line of pip's."""
+        if fetched := _FETCHED.match(line):
+            self._package(fetched[1], fetched[2])
+        elif local := _LOCAL.match(line):
+            self._package(local[1], "")
+        elif built := _BUILT.match(line):
+            self._say(f"  {built[1]} is compiled")
+        elif line.startswith("Installing collected packages"):
+            self._say("  all there, unpacked now")
+
+    def _package(self, file: str, size: str | None) -> None:
+        name = _release(unquote(PurePosixPath(file).name))
+        if not name:  # what describes a package comes before it
+            return
+        self._count += 1
+        of = f" of {self._packages}" if self._count <= self._packages else ", not on the list"
+        self._say(f"  {self._count}{of}: {name}{f', {size}' if size else ''}")
+
+
+def _release(file: str) -> str:
+    """Return name and version of a package's file; empty for any other file."""
+    with suppress(InvalidWheelFilename):
+        name, version, *_ = parse_wheel_filename(file)
+        return f"{name} {version}"
+    with suppress(InvalidSdistFilename):
+        name, version = parse_sdist_filename(file)
+        return f"{name} {version}"
+    return ""

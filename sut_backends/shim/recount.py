@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log of the framed layer decoded once more: requests of windows with what the DUT answered. No
+port, no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from rig.interfaces.recount import HeardStep, Recount, WireBlock
+from rig.model.completion import Completion, Mark
+from sut_backends.shim import messages
+from sut_backends.shim.capabilities import facts_of
+from sut_backends.shim.frame import DELIMITER, Frame, decode
+from sut_backends.shim.messages import MessageKind, Payload
+from sut_backends.shim.stream_records import marks_of
+from sut_backends.shim.text_recount import TextRecount
+
+_US_PER_S = 1_000_000
+_WINDOWS = (
+    MessageKind.RUN,
+    MessageKind.BATCH,
+    MessageKind.IDLE,
+    MessageKind.SYNC,
+    MessageKind.OPTIMIZE,
+    MessageKind.STREAM,
+)
+_PayloadT = TypeVar("_PayloadT", bound=Payload)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request of a window, and what came of it by now."""
+
+    frame: Frame
+    contents: tuple[int | None, ...]
+    repeats: int = 0
+    done: messages.DoneMessage | None = None
+    output: bytes = b""
+    known: tuple[int, ...] | None = None
+    taken: messages.TakenMessage | None = None
+    records: list[tuple[tuple[int, ...], bytes]] = field(default_factory=list)
+    dropped: bool = False
+
+
+class FramedRecount:
+    """Decode blocks of both directions, and keep each request of a window with its answer."""
+
+    def __init__(self) -> None:
+        self._waiting = {"tx": b"", "rx": b""}
+        self._asked: list[_Asked] = []
+        self._last: Frame | None = None
+        self._slots: dict[int, int] = {}
+        self._caps: messages.CapsMessage | None = None
+
+    @property
+    def spoken(self) -> bool:
+        """Return whether there was a frame of a session in the log."""
+        return bool(self._asked) or self._caps is not None
+
+    @property
+    def recount(self) -> Recount:
+        """Return what was decoded by now."""
+        facts = {} if self._caps is None else facts_of(self._caps)
+        return Recount(facts, tuple(map(self._step, self._asked)))
+
+    def feed(self, block: WireBlock) -> None:
+        """Decode a block; of a shortened one what it shows."""
+        waiting = self._waiting[block.direction] + block.content
+        *closed, rest = waiting.split(DELIMITER)
+        self._waiting[block.direction] = b"" if block.shortened else rest
+        take = self._sent if block.direction == "tx" else self._heard
+        for piece in filter(None, closed):
+            try:
+                take(decode(piece))
+            except ValueError:
+                continue
+
+    def _sent(self, frame: Frame) -> None:
+        if frame.kind == MessageKind.GO:
+            return
+        # Numbers wrap: the same request with others in between is another one.
+        again = frame == self._last
+        self._last = frame
+        if frame.kind in _WINDOWS:
+            if again and self._asked and not self._asked[-1].dropped:
+                self._asked[-1].repeats += 1
+            else:
+                self._asked.append(_Asked(frame, self._contents(frame)))
+        elif frame.kind == MessageKind.LOAD:
+            load = messages.LoadMessage.unpack(frame.payload)
+            self._slots[load.slot] = load.crc32
+
+    def _heard(self, frame: Frame) -> None:
+        if frame.kind == MessageKind.CAPS:
+            self._begin(messages.CapsMessage.unpack(frame.payload))
+            return
+        last = self._asked[-1] if self._asked else None
+        if last is None:
+            return
+        if frame.kind == MessageKind.DONE and frame.seq == last.frame.seq and last.done is None:
+            last.done = messages.DoneMessage.unpack(frame.payload)
+            last.output = last.done.output
+        elif frame.kind == MessageKind.CHUNK:
+            chunk = messages.ChunkMessage.unpack(frame.payload)
+            if chunk.offset_b == len(last.output):
+                last.output += chunk.content
+        elif frame.kind == MessageKind.KNOWN and last.frame.kind == MessageKind.OPTIMIZE:
+            known = messages.KnownMessage.unpack(frame.payload)
+            if known.first == len(last.known or ()):
+                last.known = (last.known or ()) + known.ticks
+        elif frame.kind == MessageKind.TAKEN and last.frame.kind == MessageKind.STREAM:
+            self._take(last, messages.TakenMessage.unpack(frame.payload))
+
+    def _begin(self, caps: messages.CapsMessage) -> None:
+        """Note what the DUT is; where it opened another session, it has lost its samples."""
+        if self._caps is not None and self._caps.nonce != caps.nonce:
+            self._slots.clear()
+            if self._asked:
+                self._asked[-1].dropped = True
+        self._caps = caps
+
+    def _take(self, asked: _Asked, taken: messages.TakenMessage) -> None:
+        marks = max(min(self._caps.phases, 2), 1) + 1 if self._caps is not None else 3
+        asked.taken = taken
+        if taken.first == len(asked.records):
+            asked.records += taken.split(marks)
+
+    def _contents(self, frame: Frame) -> tuple[int | None, ...]:
+        slots: tuple[int, ...] = ()
+        if frame.kind == MessageKind.RUN:
+            slots = (_read(messages.RunMessage, frame).slot,)
+        elif frame.kind == MessageKind.BATCH:
+            slots = _read(messages.BatchMessage, frame).slots
+        elif frame.kind == MessageKind.OPTIMIZE:
+            slots = (_read(messages.OptimizeMessage, frame).slot,)
+        elif frame.kind == MessageKind.STREAM:
+            self._slots.clear()
+        return tuple(self._slots.get(slot) for slot in slots)
+
+    def _step(self, asked: _Asked) -> HeardStep:
+        kind, fields = _ASKED[MessageKind(asked.frame.kind)](asked.frame)
+        return HeardStep(
+            kind=kind,
+            asked=fields,
+            answer=_stream(asked) if kind == "stream" else _done(asked),
+            contents=asked.contents,
+            repeats=asked.repeats,
+            dropped=asked.dropped,
+        )
+
+
+def recounted(blocks: Sequence[WireBlock]) -> Recount:
+    """Return what a log of the shim protocol has, of whichever layer."""
+    framed = FramedRecount()
+    for block in blocks:
+        framed.feed(block)
+    return framed.recount if framed.spoken else TextRecount(blocks).recount
+
+
+def _done(asked: _Asked) -> Completion | None:
+    done = asked.done
+    if done is None or len(asked.output) < done.output_total_b:
+        return None
+    marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
+    return Completion(
+        marks,
+        asked.output,
+        rx_in_window_b=done.rx_in_window_b,
+        iterations=done.iterations,
+        known=asked.known,
+    )
+
+
+def _stream(asked: _Asked) -> Completion | None:
+    taken = asked.taken
+    if taken is None or taken.done != len(asked.records):
+        return None
+    output = b"".join(output for _, output in asked.records)
+    return Completion(marks_of(taken, asked.records), output, iterations=len(asked.records))
+
+
+def _read(shape: type[_PayloadT], frame: Frame) -> _PayloadT:
+    return shape.unpack(frame.payload)
+
+
+def _run(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    return "query", {"repeat": _read(messages.RunMessage, frame).repeat, "batch": False}
+
+
+def _batch(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    return "query", {"repeat": _read(messages.BatchMessage, frame).repeat, "batch": True}
+
+
+def _idle(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    duration_us = _read(messages.IdleMessage, frame).duration_us
+    return "idle", {"duration_s": duration_us / _US_PER_S}
+
+
+def _sync(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    return "sync", {}
+
+
+def _optimize(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    asked = _read(messages.OptimizeMessage, frame)
+    target = None if asked.target == messages.OptimizeMessage.no_target else asked.target
+    timeout_s = asked.timeout_us / _US_PER_S
+    told = {"seed": asked.seed, "timeout_s": timeout_s, "target": target}
+    return "solve", told | {"thresholds": asked.thresholds}
+
+
+def _played(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+    asked = _read(messages.StreamMessage, frame)
+    told = {"windows": asked.windows, "hop": asked.hop}
+    return "stream", told | {"window": asked.window, "sample_hz": asked.sample_hz}
+
+
+_ASKED: Mapping[MessageKind, Callable[[Frame], tuple[str, Mapping[str, Any]]]] = {
+    MessageKind.RUN: _run,
+    MessageKind.BATCH: _batch,
+    MessageKind.IDLE: _idle,
+    MessageKind.SYNC: _sync,
+    MessageKind.OPTIMIZE: _optimize,
+    MessageKind.STREAM: _played,
+}

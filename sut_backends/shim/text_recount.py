@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log of the text layer decoded once more: commands of windows with what the DUT answered. No
+port, no clock.
+
+`infer` is a query. The stamps of `timestamp` are those of SYNC bursts and idle times, between which
+the log does not distinguish: each is a step of one mark.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rig.errors import RigError
+from rig.interfaces.recount import HeardStep, Recount, WireBlock
+from rig.model.completion import END, Completion, Mark
+from sut_backends.shim.text_answers import LAP, take_apart, thousandths
+
+#: The stamps of the text layer have 32 bits.
+_WRAP = 1 << 32
+_READY = "m-ready"
+_PREFIX = "[dut]: "
+_INFER = re.compile(r"(?:dut )?infer (\d+) 0")
+_STAMP = re.compile(r"(?:dut )?timestamp")
+_NAMED = re.compile(r"(?:dut )?name")
+_PROFILED = re.compile(r"(?:dut )?profile")
+_NAME = re.compile(r".*?m-name-dut-\[(.*)\]")
+_PROFILE = re.compile(r"m-profile-\[(.*)\]")
+_MODEL = re.compile(r"m-model-\[(.*)\]")
+_PHASE = 0x01
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A command, the lines of its answer, and whether it belongs to the opening of the line."""
+
+    words: str
+    lines: tuple[str, ...]
+    opening: bool
+
+
+class TextRecount:
+    """What a log of the text layer has."""
+
+    def __init__(self, blocks: Sequence[WireBlock]) -> None:
+        self._exchanges = list(_exchanges(blocks))
+
+    @property
+    def recount(self) -> Recount:
+        """Return facts and steps; `unread` where the log has no command."""
+        if not self._exchanges:
+            return Recount(unread="it has neither frames nor commands of the shim protocol")
+        return Recount(self._facts(), tuple(self._steps()))
+
+    def _steps(self) -> list[HeardStep]:
+        """Return the steps of the trial; of a device that restarted in it, those that may have been
+        asked again are marked, and the stamp that its opening asks for is left out.
+        """
+        steps: list[HeardStep] = []
+        opened = False
+        for one in self._exchanges:
+            if one.opening:
+                continue
+            if _NAMED.fullmatch(one.words):
+                steps = _dropped(steps)
+            opened = opened or bool(_PROFILED.fullmatch(one.words))
+            if opened and _STAMP.fullmatch(one.words):
+                opened = False
+                continue
+            steps += _steps(one)
+        return steps
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {}
+        for field, form in (("name", _NAME), ("firmware", _PROFILE), ("model", _MODEL)):
+            for one in self._exchanges:
+                found = [match[1] for line in one.lines if (match := form.fullmatch(line))]
+                if found:
+                    facts[field] = found[-1]
+        return facts | {"tick_hz": 1_000_000} if facts else {}
+
+
+def _exchanges(blocks: Sequence[WireBlock]) -> Iterator[_Exchange]:
+    """Yield each command of the log with the lines up to the next one."""
+    words = ""
+    heard = b""
+    opening = True
+    for block in blocks:
+        if block.direction == "rx":
+            heard += block.content
+            continue
+        sent = block.content.decode("ascii", "replace")
+        if not sent.endswith("%"):
+            continue
+        if words:
+            yield _Exchange(words, _lines(heard), opening)
+        words = sent.removesuffix("%")
+        heard = b""
+        opening = block.at_s < 0
+    if words:
+        yield _Exchange(words, _lines(heard), opening)
+
+
+def _lines(heard: bytes) -> tuple[str, ...]:
+    texts = [piece.strip(b"\r").decode("ascii", "replace") for piece in heard.split(b"\n")]
+    # What an IO manager says by itself stands between the lines of the DUT.
+    passed = [text.removeprefix(_PREFIX) for text in texts if text.startswith(_PREFIX)]
+    return tuple(passed or filter(None, texts))
+
+
+def _dropped(steps: Sequence[HeardStep]) -> list[HeardStep]:
+    """Mark the stamps at the end of some steps, or where there are none the last step."""
+    count = 0
+    while count < len(steps) and steps[-1 - count].kind == "stamp":
+        count += 1
+    kept = len(steps) - max(count, 1) if steps else 0
+    return [*steps[:kept], *(replace(step, dropped=True) for step in steps[kept:])]
+
+
+def _steps(one: _Exchange) -> Iterator[HeardStep]:
+    if asked := _INFER.fullmatch(one.words):
+        repeat = int(asked[1])
+        answer = _inference(one.lines, repeat)
+        yield HeardStep(kind="query", asked={"repeat": repeat}, answer=answer, mark_modulus=_WRAP)
+    elif _STAMP.fullmatch(one.words):
+        for stamp in (match for line in one.lines if (match := LAP.fullmatch(line))):
+            answer = Completion((Mark(0, int(stamp[1])),))
+            yield HeardStep(kind="stamp", asked={}, answer=answer, mark_modulus=_WRAP)
+
+
+def _inference(lines: Sequence[str], repeat: int) -> Completion | None:
+    """Return the answer to `infer`; None where it is not whole, as after an echo."""
+    known = [line for line in lines if line.startswith("m-") and line != _READY]
+    try:
+        told = take_apart(known, repeat, any(map(LAP.fullmatch, known)))
+        if told.results is None:
+            return None
+        numbers = thousandths(told.results)
+    except RigError:
+        return None
+    marks = tuple(map(Mark, (_PHASE, END), told.laps_us))
+    return Completion(marks, struct.pack(f"<{len(numbers)}i", *numbers))

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be called, and how: a stand-in compared with the library that it stands for.
+
+A stand-in that accepts a call which the library refuses proves nothing of the program that makes
+the call. `described` looks at objects by introspection alone, and `looser` says what a stand-in
+accepts that the library does not. The library may be in another interpreter: `described_by` has
+that one run this file. It needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+_NAMED = ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")
+_MARK = "described: "
+_LIMIT_S = 180.0
+
+
+def described(thing: Any) -> dict[str, Any]:
+    """Return the parameters of an object that can be called (name, kind, whether there is a
+    default), None where it cannot be or does not tell, and the names of its public attributes.
+    """
+    parameters = None
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = [
+            [one.name, one.kind.name, one.default is not inspect.Parameter.empty]
+            for one in _stated(thing)
+        ]
+    return {
+        "parameters": parameters,
+        "attributes": [name for name in dir(thing) if not name.startswith("_")],
+    }
+
+
+def _stated(thing: Any) -> list[inspect.Parameter]:
+    if inspect.isclass(thing) and type(thing).__call__ is not type.__call__:
+        # What a metaclass takes, it hands on to the class.
+        return list(inspect.signature(thing.__init__).parameters.values())[1:]
+    return list(inspect.signature(thing).parameters.values())
+
+
+def found(expressions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what objects are described as: each a module, and an expression in its names."""
+    told = {}
+    for name, (module, expression) in expressions.items():
+        try:
+            space = vars(importlib.import_module(module))
+            told[name] = described(eval(expression, dict(space)))
+        except Exception as error:
+            told[name] = {"missing": f"{type(error).__name__}: {error}"}
+    return told
+
+
+def described_by(
+    interpreter: str | Path, expressions: Mapping[str, Sequence[str]], home: Path
+) -> dict[str, Any]:
+    """Return the same, of the libraries of another interpreter, which gets a home folder."""
+    done = subprocess.run(
+        [interpreter, "-W", "ignore", __file__, json.dumps(expressions)],
+        cwd=home,
+        env={**os.environ, "HOME": str(home), "PYTHONPATH": "", "PIP_NO_INDEX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
+    assert lines, done.stderr[-2000:]
+    told: dict[str, Any] = json.loads(lines[-1].removeprefix(_MARK))
+    return told
+
+
+def looser(stand_in: Any, library: Mapping[str, Any], named: Sequence[str] = ()) -> list[str]:
+    """Return in sentences what a stand-in accepts that the library refuses. `named`: names that the
+    library takes as keywords beside those of its signature.
+    """
+    if "missing" in library:
+        return [f"it is not there: {library['missing']}"]
+    if library["parameters"] is None:
+        return ["the library does not tell its parameters"]
+    own = described(stand_in)["parameters"]
+    if own is None:
+        return ["the stand-in does not tell its parameters"]
+    return list(_looser(_split(own), _split(library["parameters"]), named))
+
+
+def lacking(stand_in: Any, library: Mapping[str, Any], used: Sequence[str]) -> list[str]:
+    """Return which of the attributes that a program uses the stand-in or the library lacks."""
+    sides = {"the stand-in": described(stand_in), "the library": library}
+    return [
+        f"{side} has no {name}"
+        for side, told in sides.items()
+        for name in used
+        if name not in told.get("attributes", ())
+    ]
+
+
+def _split(parameters: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    return {
+        "positions": [name for name, kind, _ in parameters if kind in _POSITIONAL],
+        "only_positions": [name for name, kind, _ in parameters if kind == "POSITIONAL_ONLY"],
+        "names": [name for name, kind, _ in parameters if kind in _NAMED],
+        "required": [
+            name for name, kind, default in parameters if kind in (*_POSITIONAL, *_NAMED)
+            and not default
+        ],
+        "any positions": any(kind == "VAR_POSITIONAL" for _, kind, _ in parameters),
+        "any names": any(kind == "VAR_KEYWORD" for _, kind, _ in parameters),
+    }  # fmt: skip
+
+
+def _looser(own: dict[str, Any], library: dict[str, Any], named: Sequence[str]) -> Any:
+    for kind in ("any positions", "any names"):
+        if own[kind] and not library[kind]:
+            yield f"it takes {kind}"
+    for number, name in enumerate(own["positions"]):
+        there = library["positions"][number : number + 1]
+        if not there and not (library["any positions"] and not named):
+            yield f"it takes {name} as argument {number + 1} without a name"
+        elif there and there[0] != name and name not in own["only_positions"]:
+            yield f"its argument {number + 1} is {name}, the library's is {there[0]}"
+    for name in own["names"]:
+        if (
+            name not in library["names"]
+            and name not in named
+            and (named or not library["any names"])
+        ):
+            yield f"it takes {name} by name"
+    for name in library["required"]:
+        if name not in own["required"] and not _has_place(name, own, library):
+            yield f"it does without {name}"
+
+
+def _has_place(name: str, own: dict[str, Any], library: dict[str, Any]) -> bool:
+    """Return whether an argument that the library requires is one without a name in the stand-in,
+    which requires it too.
+    """
+    place = library["positions"].index(name) if name in library["positions"] else len(own)
+    return bool(set(own["only_positions"][place : place + 1]) & set(own["required"]))
+
+
+def main() -> None:
+    """Print what the expressions of the command line are described as."""
+    noise = io.StringIO()
+    with contextlib.redirect_stdout(noise):
+        told = found(json.loads(sys.argv[1]))
+    print(_MARK + json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

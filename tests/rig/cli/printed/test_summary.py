@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The screen of `rig run`, as stored in screens/: one for each outcome and width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rig.cli.printed.summary import print_summary
+from rig.results import document
+from rig.results.document import Results
+from rig.session.session import open_bench
+from rig.store.session_folder import RESULTS
+from tests import screens
+from tests.conftest import ROOT
+
+FOLDER = Path("sessions/20261124T120000Z-bench")
+SCREENS = Path(__file__).parent / "screens"
+#: What a terminal has.
+LINES = 24
+ASC = ["task.asc.samples=6", "scenario.single_stream.idle_s=0.1"]
+
+
+def measured(folder: Path, bench: str, *overrides: str, trials: int = 5) -> Results:
+    with open_bench(ROOT / "benches" / f"{bench}.toml", overrides) as opened:
+        return opened.run(trials, folder).results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, drifting_session: Path) -> dict[str, Results]:
+    folder = tmp_path_factory.mktemp("summary")
+    passed = measured(folder, "virtual-asc", *ASC)
+    claimed = replace(passed, audit=passed.replication)
+    null = ("task.null.samples=4", "scenario.single_stream.idle_s=0.1")
+    return {
+        "pass": passed,
+        "claim": claimed,
+        "fail": document.read(drifting_session / RESULTS),
+        "not-tested": measured(folder, "virtual-null", *null, trials=2),
+        "invalid": measured(folder, "virtual-null", *null, "monitor.virtual.edge_jitter_s=1e-5"),
+        "qubo": measured(folder, "virtual-qubo"),
+    }
+
+
+OUTCOMES = ("pass", "claim", "fail", "not-tested", "invalid", "qubo")
+
+
+@pytest.mark.parametrize("width", screens.WIDTHS)
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_a_screen_is_the_stored_one(name: str, width: int, results: dict[str, Results]) -> None:
+    found = screens.screen(
+        lambda console: print_summary(console, results[name], FOLDER, FOLDER / "report.html"),
+        width,
+    )
+    assert len(found.splitlines()) <= LINES - 1  # and the line that names the session
+    screens.compare(SCREENS / f"run-{name}-{width}.txt", found)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_no_line_is_wider_than_the_terminal(name: str) -> None:
+    for width in screens.WIDTHS:
+        lines = (SCREENS / f"run-{name}-{width}.txt").read_text(encoding="utf-8").splitlines()
+        assert max(map(len, lines)) <= width

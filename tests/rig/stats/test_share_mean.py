@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends of the mean of bounded values: by the logit, and exact where values are equal or rare."""
+
+from __future__ import annotations
+
+import pytest
+import scipy  # its statistics are imported where they are used: that takes a second
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rig.stats import share_mean
+from rig.stats.share_mean import Range
+
+
+@given(st.floats(1e-6, 1 - 1e-6), st.floats(0, 10), st.floats(1, 3))
+def test_logit_ends_stay_within_0_and_1_and_move_apart(
+    mean: float, half_width: float, times: float
+) -> None:
+    low, high = share_mean.logit_ends(mean, half_width)
+    wider = share_mean.logit_ends(mean, half_width * times)
+    rounding = 1e-12
+    assert 0 <= wider[0] <= low + rounding and high <= wider[1] + rounding <= 1 + rounding
+    assert low - rounding <= mean <= high + rounding
+
+
+def test_narrow_logit_ends_are_as_wide_as_asked_for() -> None:
+    assert share_mean.logit_ends(0.3, 1e-4) == pytest.approx((0.2999, 0.3001), abs=1e-7)
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_rare_values_are_as_frequent_as_clopper_and_pearson_allow(others: int) -> None:
+    high = scipy.stats.binomtest(others, 25).proportion_ci(0.95, "exact").high
+    found = share_mean.rare_ends(0.1, others, 25, Range(-0.5, 1.0))
+    assert found == pytest.approx((-0.5, max(-0.5 + 1.5 * high, 0.1)))
+
+
+def test_equal_values_may_differ_as_rarely_as_their_number_allows() -> None:
+    low, high = share_mean.equal_ends(0.25, 10, Range(0.0, 1.0))
+    rare = scipy.stats.binomtest(0, 10).proportion_ci(0.95, "exact").high
+    assert (low, high) == pytest.approx((0.25 * (1 - rare), 0.25 + 0.75 * rare))
