@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from rig.simulation.world import NS_PER_S, World
 
+#: A jitter is cut off there, as a delay has no end otherwise; one of 5e8 is.
+_MOST_DEVIATIONS = 6.0
+
 
 @dataclass(frozen=True)
 class AnalogBlock:
@@ -102,7 +105,8 @@ class FrontEnd:
     at the sampling instants.
 
     `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first sample, now
-    unless given. `jitter_s`: standard deviation of the moment at which an edge is seen.
+    unless given. `jitter_s`: standard deviation of the moment at which an edge is seen, at most six
+    of them from its mean, and samples are due six of them later.
     `edge_delay_s`: how much later SYNC is seen than power, or earlier where it is negative.
     `share`: the part of the DUT's power that flows through this instrument. Gains, offsets, noise
     and steps of a converter are for the instrument to add. One thread calls it.
@@ -126,8 +130,10 @@ class FrontEnd:
         self._jitter_s = jitter_s
         self._share = share
         self._start_ns = world.now_ns() if start_ns is None else start_ns
-        # Nothing is seen before it happens: the path that is ahead has no delay.
+        # Delays are relative to the earliest path: an edge is never seen before it happens.
         self._edge_lag_s, self._power_lag_s = max(edge_delay_s, 0.0), max(-edge_delay_s, 0.0)
+        # A jitter moves an edge into earlier samples, which therefore wait for the log.
+        self._margin_s = _MOST_DEVIATIONS * jitter_s
         self._random = random if random is not None else np.random.default_rng(0)
         self.period_s = 1 / (1 + clock_ppm * 1e-6) / sample_hz
         self._at = 0
@@ -145,7 +151,8 @@ class FrontEnd:
 
     def due(self, horizon_ns: int) -> int:
         """Return how many samples end before `horizon_ns`, a true time, and have not been taken."""
-        return max(int((horizon_ns - self._start_ns) / NS_PER_S / self.period_s) - self._at, 0)
+        complete_s = (horizon_ns - self._start_ns) / NS_PER_S - self._margin_s
+        return max(int(complete_s / self.period_s) - self._at, 0)
 
     def take(self, count: int) -> AnalogBlock:
         """Return the next `count` samples; they must be due."""
@@ -189,9 +196,7 @@ class FrontEnd:
         if self._fetched and first < self._at:
             self._late.append((first, self._at))
         self._fetched += len(states)
-        jitter_s = (
-            self._jitter_s * self._random.standard_normal(len(states)) if self._jitter_s else 0.0
-        )
+        jitter_s = self._jitters_s(len(states))
         self._times_s = np.concatenate([self._times_s, times_s + self._power_lag_s])
         self._edge_times_s = np.maximum.accumulate(
             np.concatenate([self._edge_times_s, times_s + self._edge_lag_s + jitter_s])
@@ -200,6 +205,12 @@ class FrontEnd:
         self._levels = np.concatenate(
             [self._levels, np.array([state.level for state in states], dtype=np.uint8)]
         )
+
+    def _jitters_s(self, count: int) -> NDArray[np.float64]:
+        if not self._jitter_s:
+            return np.zeros(count)
+        deviations = self._random.standard_normal(count)
+        return self._jitter_s * np.clip(deviations, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
     def _forget(self, before_s: float) -> None:
         """Drop states that no later sample needs; the last one before `before_s` stays, and one

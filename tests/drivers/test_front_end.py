@@ -58,6 +58,36 @@ def test_any_grouping_gives_the_same_samples_levels_and_edges(
     )
 
 
+@given(
+    edges=st.lists(st.integers(1, 39_999), min_size=2, max_size=20, unique=True),
+    cuts=st.lists(st.integers(1, 39), max_size=8, unique=True),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_jitter_is_the_same_whenever_the_samples_are_taken(
+    edges: list[int], cuts: list[int]
+) -> None:
+    def taken(bounds: list[int]) -> list[int]:
+        happened = World()
+        front_end = FrontEnd(
+            happened,
+            1000.0,
+            start_ns=0,
+            jitter_s=2e-3,
+            random=np.random.default_rng(7),
+        )
+        waiting = [(0, True), *((at * 1000, bool(k % 2)) for k, at in enumerate(sorted(edges)))]
+        levels: list[int] = []
+        for stop in bounds:
+            while waiting and waiting[0][0] <= stop * MS:
+                at_ns, level = waiting.pop(0)
+                happened.put(at_ns, level, 0.01)
+            happened.advance(stop * MS)
+            levels += front_end.take(front_end.due(stop * MS)).levels.tolist()
+        return levels
+
+    assert taken([*sorted(cuts), 40, 80]) == taken([80])
+
+
 def test_the_mean_power_of_all_samples_is_the_energy_of_the_log() -> None:
     made = world((0, True, 0.01), (3.3, False, 0.05), (7.77, True, 0.02))
     front_end = FrontEnd(made, 1000.0, clock_ppm=40.0, start_ns=0, share=0.5)
