@@ -7,6 +7,8 @@ An account of a cluster or a container may have no home: HOME is unset and no us
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 from rig.errors import ConfigError
@@ -25,6 +27,14 @@ def config() -> Path:
 def data() -> Path:
     """Return the folder of installed SDKs; ConfigError where there is no home."""
     return _base("XDG_DATA_HOME", ".local/share") / "neurorig"
+
+
+def meeting_file(what: str) -> Path:
+    """Return the file where a worker and a monitor of this user meet."""
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    if sys.platform == "win32":  # where each user has a folder of temporary files
+        return folder / f"neurorig-{what}.jsonl"
+    return folder / f"neurorig-{what}-{os.getuid()}.jsonl"
 
 
 def home() -> Path | None:

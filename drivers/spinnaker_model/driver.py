@@ -9,8 +9,6 @@ not reported, so a run's energy is spread evenly over the time that it took by t
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -27,6 +25,7 @@ from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.model.origin import Origin
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty.accuracy import Accuracy, Range
+from rig.user_folders import meeting_file
 
 _NAMED_BY: Final = "monitor.spinnaker_model.reports and sut.spinnaker.energy_reports"
 #: More than the largest machine of one million cores draws.
@@ -56,7 +55,7 @@ class SpinnakerModel:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._accuracy = _accuracy(settings)
-        path = Path(settings.reports) if settings.reports else standard_place()
+        path = Path(settings.reports) if settings.reports else meeting_file("spinnaker-energy")
         self._reports = Reports(EventsFile(path, _NAMED_BY), str(path), time.monotonic_ns())
 
     @staticmethod
@@ -128,12 +127,6 @@ class SpinnakerModel:
 
     def close(self) -> None:
         """Leave the worker's file; closing twice is allowed."""
-
-
-def standard_place() -> Path:
-    """Return where worker and driver meet unless the bench file says otherwise."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return folder / f"neurorig-spinnaker-energy-{os.getuid()}.jsonl"
 
 
 def _accuracy(settings: SpinnakerModel.Settings) -> Accuracy:

@@ -24,7 +24,7 @@ from drivers.host_counters.recording import (
 )
 from drivers.worker_lines import EventsFile, Lines
 from drivers.xylo_board.clock_tie import SETTLE_S
-from drivers.xylo_board.events import CHANNELS, ChannelEvents, standard_place
+from drivers.xylo_board.events import CHANNELS, ChannelEvents
 from drivers.xylo_board.recording import BoardRecording
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError
@@ -35,6 +35,7 @@ from rig.plain_text import visible
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
+from rig.user_folders import meeting_file
 
 SIMULATOR: Final = "simulator"
 _NAMED_BY: Final = "monitor.xylo_board.events and sut.xylo.power_events"
@@ -89,7 +90,7 @@ class XyloBoard:
         self._settings = settings
         self.simulator = simulator
         self._accuracy = _accuracy(settings)
-        path = Path(settings.events) if settings.events else standard_place()
+        path = Path(settings.events) if settings.events else meeting_file("xylo-power")
         self._lines: Lines = simulator if simulator else EventsFile(path, _NAMED_BY)
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
         where = "the simulator" if simulator else str(path)

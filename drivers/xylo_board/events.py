@@ -5,11 +5,8 @@ to a file (sut_backends/xylo/power_events.py says how).
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final
 
 from drivers.worker_lines import Lines
@@ -19,12 +16,6 @@ from rig.plain_text import visible
 
 VERSION: Final = 1
 CHANNELS: Final = ("io", "afe_core", "afe_ldo", "snn_core", "analog", "digital")
-
-
-def standard_place() -> Path:
-    """Return where worker and driver meet unless the bench file says otherwise."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return folder / f"neurorig-xylo-power-{os.getuid()}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

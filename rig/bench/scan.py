@@ -7,9 +7,9 @@ Nothing is opened that could notice: an opened serial port restarts many boards.
 
 from __future__ import annotations
 
-import grp
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -189,6 +189,10 @@ def _port(port: Any) -> ScanRow:
 
 
 def _refused(device: Path) -> tuple[str, str]:
+    if sys.platform == "win32":
+        return "the port cannot be opened", "does another program have it open? plug it in again"
+    import grp
+
     try:
         group = grp.getgrgid(device.stat().st_gid).gr_name
     except (OSError, KeyError):

@@ -7,9 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+if sys.platform == "win32":
+    _KILL = signal.SIGTERM  # any signal ends a process there
+else:
+    _KILL = signal.SIGKILL
 #: The variable of the environment that marks processes, and all that they start.
 TOKEN = "NEURORIG_WORKER"
 _RELEASED = b"released\n"
@@ -56,7 +62,7 @@ def kill_marked(token: str) -> int:
         found = [pid for pid in _processes() if marked in _environment(pid)]
         for pid in found:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, _KILL)
         killed.update(found)
         if not found:
             break
@@ -83,14 +89,23 @@ def main() -> None:
     pid = int(sys.argv[1])
     token = sys.argv[2]
     try:
-        held = os.pidfd_open(pid)  # a number may be given to another process, this may not
+        kill = _killer(pid)
     except ProcessLookupError:
         return
     if sys.stdin.buffer.read() != _RELEASED:
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(held, signal.SIGKILL)
+            kill()
         if token:
             kill_marked(token)
+
+
+def _killer(pid: int) -> Callable[[], None]:
+    """Return what ends a process; ProcessLookupError where there is none."""
+    if sys.platform == "linux":
+        held = os.pidfd_open(pid)  # a number may be given to another process, this may not
+        return partial(signal.pidfd_send_signal, held, _KILL)
+    else:  # noqa: RET505 - mypy tells the systems apart by it
+        return partial(os.kill, pid, _KILL)
 
 
 if __name__ == "__main__":

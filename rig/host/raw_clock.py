@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 
@@ -12,5 +13,6 @@ def raw_monotonic_ns() -> int:
     NTP slews CLOCK_MONOTONIC, chrony by up to 8 % by default: that looks like samples
     which do not come.
     """
-    raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
-    return time.monotonic_ns() if raw is None else time.clock_gettime_ns(raw)
+    if sys.platform == "win32":
+        return time.monotonic_ns()
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

@@ -23,11 +23,10 @@ from rig.errors import ConfigError, DeadlineError, DeviceBusy, DeviceLost, Devic
 from rig.host.port_users import users
 from rig.host.ready import can_read, ready
 
-try:
+_FOREIGN: tuple[type[Exception], ...] = (OSError,)
+if sys.platform != "win32":
     import termios
-except ImportError:  # a system without termios has nothing to translate
-    _FOREIGN: tuple[type[Exception], ...] = (OSError,)
-else:
+
     _FOREIGN = (OSError, termios.error)
 
 _AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
@@ -81,10 +80,10 @@ class SerialPort:
         if self._fd is not None:
             port.timeout = 0
             port.write_timeout = _WRITE_TIMEOUT_S
-        with suppress(ValueError, AttributeError, NotImplementedError, *_FOREIGN):
-            port.set_low_latency_mode(
-                True
-            )  # an FTDI bridge waits 1 ms instead of 16; others do not know it
+        if sys.platform == "linux":
+            # An FTDI bridge waits 1 ms instead of 16; others do not know it.
+            with suppress(ValueError, AttributeError, NotImplementedError, *_FOREIGN):
+                port.set_low_latency_mode(True)
 
     @classmethod
     def open(

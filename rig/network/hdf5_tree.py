@@ -100,7 +100,7 @@ def own(group: h5py.Group, name: str) -> Any:
 
 def end_with(parent: int) -> None:
     """Let the kernel end this process with the one that started it, where it knows how to."""
-    with suppress(ImportError, AttributeError, OSError):
+    if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
@@ -110,18 +110,22 @@ def end_with(parent: int) -> None:
 
 def limit_memory(array_b: int) -> None:
     """Let no damaged length take all memory, where the system has such a limit."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
+    if sys.platform == "win32":
+        return
+    import resource
 
+    with suppress(OSError, ValueError):
         limit_b = _PROGRAM_B + 3 * array_b
         resource.setrlimit(resource.RLIMIT_AS, (limit_b, limit_b))
 
 
 def limit_processor(limit_s: float) -> None:
     """Let the kernel end this process once it has used so much processor time, where it can."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
+    if sys.platform == "win32":
+        return
+    import resource
 
+    with suppress(OSError, ValueError):
         soft_s = max(math.floor(limit_s), 1)
         _, most_s = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (soft_s, most_s))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rig.errors import DeviceNotFound
+from rig.host.pseudo_terminal import open_port
 from rig.host.ready import can_read
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
@@ -32,7 +33,7 @@ class DutProcess(ChildProcess):
 
     def first_words(self) -> bytes:
         """Return what it said on its line before anybody opened that."""
-        fd = os.open(self.port, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        fd = open_port(self.port, raw=False)
         try:
             return os.read(fd, 1000) if can_read(fd, _START_S / 5) else b""
         finally:

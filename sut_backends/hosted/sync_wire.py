@@ -16,6 +16,7 @@ from typing import Annotated
 from annotated_types import Unit, doc
 
 from rig.errors import RemoteProtocolError
+from rig.host.pseudo_terminal import do_not_block
 from rig.host.ready import ready
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
@@ -91,7 +92,7 @@ class EdgeWire:
         self._now_ns = world.now_ns()
         self._horizon_ns = 0
         self._ended = False
-        os.set_blocking(fd, False)
+        do_not_block(fd)
         self._woken, self._wake = os.pipe()
         # A daemon only so that an owner who forgets close() does not hang at the end of the
         # program.

@@ -14,9 +14,9 @@ import os
 import select
 import sys
 import time
-import tty
 from typing import Self
 
+from rig.host.pseudo_terminal import open_port, open_terminal
 from rig.host.python_child import PythonChild
 from sut_backends.lines.pace import LinePace
 
@@ -54,7 +54,6 @@ class _End:
     def __init__(self, fd: int, pace: LinePace) -> None:
         self.fd = fd
         self.pace = pace
-        os.set_blocking(fd, False)
 
     def deliver(self, now_s: float) -> bool:
         """Write what is due; return False where the reader is full."""
@@ -109,15 +108,13 @@ def main() -> None:
     parser.add_argument("--baud", type=int, default=115_200)
     parser.add_argument("--delay-s", type=float, default=0.0)
     given = parser.parse_args()
-    port_fd = os.open(given.port, os.O_RDWR | os.O_NOCTTY)
-    master_fd, slave_fd = os.openpty()
-    for fd in (port_fd, slave_fd):
-        tty.setraw(fd)
-    sys.stdout.write(f"pty {os.ttyname(slave_fd)}\n")
+    terminal = open_terminal("a paced line")
+    port_fd = open_port(given.port, raw=True)
+    sys.stdout.write(f"pty {terminal.path}\n")
     sys.stdout.flush()
     carry(
         (
-            _End(master_fd, LinePace(given.baud, given.delay_s)),
+            _End(terminal.device_fd, LinePace(given.baud, given.delay_s)),
             _End(port_fd, LinePace(given.baud, given.delay_s)),
         ),
         sys.stdin.fileno(),

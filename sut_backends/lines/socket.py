@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import socket
 import struct
-import termios
+import sys
 import time
 from collections.abc import Callable
 
@@ -88,7 +87,14 @@ class SocketLine:
                 moved_s = time.monotonic()
 
     def _untaken(self) -> int:
-        """Return what the other end has still to read, in some unit."""
+        """Return what the other end has still to read, in some unit; 0 on a system that has no
+        call for it.
+        """
+        if sys.platform == "win32":
+            return 0
+        import fcntl
+        import termios
+
         left: tuple[int] = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
         return left[0]
 

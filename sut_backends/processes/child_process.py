@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rig.errors import DeviceLost, DeviceNotFound
+from rig.host.pseudo_terminal import refuse_windows
 
 _END_S = 2.0
 _REAP_S = 0.5  # between the end of its line and the end of the process
@@ -36,6 +37,8 @@ class ChildProcess:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
+        refuse_windows(what)
+        refuse_windows(what)
         self._what = what
         self._try_next = try_next
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()

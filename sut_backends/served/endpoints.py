@@ -9,11 +9,11 @@ import os
 import socket
 import threading
 import time
-import tty
 from contextlib import suppress
 from typing import Protocol
 
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
+from rig.host.pseudo_terminal import open_terminal
 from rig.host.ready import can_read, ready
 from rig.host.serial_port import SerialPort, Use
 from rig.stop import pause
@@ -52,10 +52,9 @@ class PtyEndpoint:
 
     def __init__(self) -> None:
         # The other end is kept open, so that hosts may come and go.
-        self._fd, self._kept_fd = os.openpty()
-        tty.setraw(self._kept_fd)
-        os.set_blocking(self._fd, False)
-        self.url = os.ttyname(self._kept_fd)
+        terminal = open_terminal("a served device without a port")
+        self._fd, self._kept_fd = terminal.device_fd, terminal.host_fd
+        self.url = terminal.path
 
     def read(self, timeout_s: float) -> bytes:
         """Return what has come."""

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +14,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
 from rig.model.pace import Pace
 from rig.settings.declare import Count, PathText
+from rig.user_folders import meeting_file
 from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
@@ -106,7 +105,9 @@ class SpinnakerSut(WorkerSut):
             module=MODULE,
             name=f"SpiNNaker {settings.generation} at {settings.machine}",
             origins=Origins(),
-            settings=_job(settings, settings.energy_reports or str(standard_place())),
+            settings=_job(
+                settings, settings.energy_reports or str(meeting_file("spinnaker-energy"))
+            ),
         )
         return open_network_sut(
             runner,
@@ -145,9 +146,3 @@ def _job(settings: SpinnakerSut.Settings, energy_reports: str = "") -> dict[str,
             energy_reports,
         )
     )
-
-
-def standard_place() -> Path:
-    """Return where worker and monitor meet, as drivers/spinnaker_model/driver.py has it."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return folder / f"neurorig-spinnaker-energy-{os.getuid()}.jsonl"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import BenchError, DeadlineError, DeviceLost
+from rig.host.pseudo_terminal import do_not_block
 from rig.host.ready import ready
 from rig.interfaces.cpu_program import Program
 from rig.stop import LOOK_S, look
@@ -100,7 +101,7 @@ class Worker(ChildProcess):
             self._isolation.hold(self.pid)
         self._unread = b""
         assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
+        do_not_block(self._process.stdin.fileno())
         try:
             content, _ = self._answer(time.monotonic() + place.start_s, "start", place.start_s)
         except BaseException:

@@ -8,8 +8,6 @@ board_runner.py).
 from __future__ import annotations
 
 import functools
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +19,7 @@ from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.network import conventions, graph
 from rig.settings.declare import Count, Number, Or, PathText
+from rig.user_folders import meeting_file
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
@@ -128,7 +127,7 @@ class XyloSut(WorkerSut):
         """Check the chip's limits, then start the worker and map the network."""
         chip = CHIPS[settings.chip]
         has_board = settings.board != _NONE
-        events = settings.power_events or str(standard_place())
+        events = settings.power_events or str(meeting_file("xylo-power"))
         runner = Runner(
             kind="xylo",
             module=f"sut_backends.xylo.{'board_runner' if has_board else 'runner'}",
@@ -169,9 +168,3 @@ def _file_gains(read: Any, rule: str) -> bool:
     """Return whether the gains of a file count, by a rule or what it states."""
     how = conventions.of_rule(rule, graph.taken_apart(read)[0])
     return how.gains is conventions.Gains.FILE
-
-
-def standard_place() -> Path:
-    """Return where worker and monitor meet, as drivers/xylo_board/events.py has it."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return folder / f"neurorig-xylo-power-{os.getuid()}.jsonl"

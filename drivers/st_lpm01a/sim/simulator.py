@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from drivers.st_lpm01a.sim.shell import (
 )
 from drivers.st_lpm01a.sim.stream import Lpm01aAcquisition
 from rig.errors import ConfigError
+from rig.host.pseudo_terminal import open_terminal, unread_b
 from rig.host.ready import ready
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S, World
@@ -58,18 +58,13 @@ class Lpm01aSimulator:
         context: BenchContext,
         supply: Callable[[bool], None] = lambda on: None,
     ) -> None:
-        import pty
-        import tty
-
         self._settings = settings
         self._world = context.world
         self._supply = supply
         self._random = np.random.default_rng([context.seed, settings.seed])
-        self._master, self._slave = pty.openpty()
-        # Else the line discipline would echo our output back to us until somebody opens the port.
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self.port = os.ttyname(self._slave)
+        terminal = open_terminal("the simulated LPM01A")
+        self._master, self._slave = terminal.device_fd, terminal.host_fd
+        self.port = terminal.path
         self._tx = bytearray()
         self._rx = bytearray()
         self._shell = SimulatedShell(settings)
@@ -146,18 +141,15 @@ class Lpm01aSimulator:
         line.
         """
         end_s = time.monotonic() + _DELIVERY_S
-        while not self._world.live and time.monotonic() < end_s and (self._tx or self._unread()):
+        while (
+            not self._world.live
+            and time.monotonic() < end_s
+            and (self._tx or unread_b(self._slave))
+        ):
             if self._tx:
                 with suppress(BlockingIOError):
                     del self._tx[: os.write(self._master, self._tx)]
             self._stopping.wait(_POLL_S)
-
-    def _unread(self) -> int:
-        """Return how many bytes the terminal holds for its reader: they go with it."""
-        import fcntl
-        import termios
-
-        return int.from_bytes(fcntl.ioctl(self._slave, termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def _hang_up(self) -> None:
         for fd in (self._master, self._slave):

@@ -30,7 +30,7 @@ def main(order: str) -> None:
     # Whatever the program or an SDK prints goes to standard error: this pipe is for answers alone.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    if start.core >= 0:
+    if start.core >= 0 and sys.platform == "linux":
         os.sched_setaffinity(0, {start.core})
     try:
         module, _, function = start.entry.partition(":")

@@ -21,7 +21,6 @@ from rig.errors import BenchError, ConfigError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.stop import pause
 from rig.trace.trace import Trace
-from sut_backends.spinnaker.backend import standard_place as workers_place
 from sut_backends.spinnaker.energy_lines import EnergyLines
 from tests.conftest import ROOT
 
@@ -106,12 +105,6 @@ def test_a_session_has_the_energies_that_the_model_states_and_calls_them_modelle
     assert " ENERGY: MODELLED " in done.output
     checked = rig("check", session)
     assert checked.exit_code == 0, checked.output
-
-
-def test_worker_and_monitor_meet_where_neither_names_a_file() -> None:
-    from drivers.spinnaker_model.driver import standard_place
-
-    assert workers_place() == standard_place()
 
 
 def test_each_run_s_energy_lies_between_its_beginning_and_its_end(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ import nir
 import numpy as np
 import pytest
 
-from drivers.xylo_board import events as board_events
 from drivers.xylo_board.driver import XyloBoard
 from rig.errors import BenchError, ConfigError, DataError
 from rig.interfaces.context import BenchContext
@@ -29,7 +28,7 @@ from rig.uncertainty.window_effects import of_energy, ranges_a
 from scenarios.tasks.asc.task import AscTask
 from sut_backends.workers.environments import installed
 from sut_backends.xylo import board_runner
-from sut_backends.xylo.backend import SimulatedBoard, XyloSut, standard_place
+from sut_backends.xylo.backend import SimulatedBoard, XyloSut
 from tests.conftest import ROOT
 
 #: An interpreter with sut_backends/xylo/requirements.txt.
@@ -84,10 +83,6 @@ def test_what_times_and_energies_are_is_stated_before_anything_is_opened() -> No
         settings = XyloSut.Settings(board=board)  # type: ignore[arg-type]
         assert XyloSut.origins(settings) == wanted
         assert XyloSut.simulates(settings) == (board != "attached")
-
-
-def test_worker_and_monitor_meet_in_one_place() -> None:
-    assert standard_place() == board_events.standard_place()
 
 
 def test_the_package_of_pypi_is_refused_without_being_imported(
