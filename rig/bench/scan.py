@@ -28,13 +28,16 @@ FOUND = "found"
 PROBLEM = "problem"
 MISSING = "not installed"
 _UDEV = "the maker's udev rules (udevadm control --reload, plug it in again)"
-#: What to look at when a desk seems empty.
-EMPTY = (
-    "cables: USB cables that only charge look the same; is the instrument switched on? lsusb, or "
-    "dmesg -w while you plug it in",
+_CABLES = "cables: USB cables that only charge look the same; is the instrument switched on?"
+_LINUX = (
+    f"{_CABLES} lsusb, or dmesg -w while you plug it in",
     "permissions: serial ports need the group dialout (sudo usermod -aG dialout $USER, then log in "
     "again)",
     f"USB instruments need {_UDEV}: 72-joulescope.rules for a Joulescope",
+)
+#: What to look at when a desk seems empty.
+EMPTY = (
+    *(_LINUX if sys.platform == "linux" else (_CABLES,)),
     "virtual machines and containers see only what is passed through to them",
     "instruments in the network are not looked for: name them in the bench file, as resource = "
     '"TCPIP::..."',

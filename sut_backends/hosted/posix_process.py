@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rig.errors import DeviceNotFound
-from rig.host.pseudo_terminal import open_port
+from rig.host.pseudo_terminal import open_port, refuse_windows
 from rig.host.ready import can_read
 from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
@@ -22,6 +22,7 @@ class DutProcess(ChildProcess):
     """A running firmware; `port` is the path of its line."""
 
     def __init__(self, program: Path, arguments: Sequence[str], edge_fd: int) -> None:
+        refuse_windows("[sut.posix], the firmware as a process,")
         self.program, self.sha256 = program, sha256_of(program, _BUILD)
         command: list[str | Path] = [program, *arguments, "--edges", str(edge_fd)]
         super().__init__(command, (edge_fd,), what=str(program), try_next=_BUILD)
