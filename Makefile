@@ -8,6 +8,9 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 2 ? 4 : 8)))
 
+# What a run needs; the tools and the vendors' packages that tests need come with `make setup`.
+PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
+
 .PHONY: gui screenshots demo test coverage check setup lock firmware clean fuzz pairs peers
 
 demo: firmware
@@ -41,7 +44,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(MAKE) -C firmware check
 
-firmware: setup
+firmware: $(PACKAGES)
 	@command -v $${CC:-cc} >/dev/null || \
 	    { echo "A C compiler is missing (Debian: apt-get install gcc libc6-dev make)."; exit 1; }
 	@$(MAKE) -s --no-print-directory -j $(PROCESSORS) -C firmware posix host
@@ -84,12 +87,16 @@ lock:
 
 # -qq: errors only; where pip knows several places, it warns of each package that one of them lacks.
 # The venv needs ensurepip, which Debian packages apart from Python; virtualenv does without.
-$(VENV)/installed: pyproject.toml constraints.txt constraints.lock
+$(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or newer is needed."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	    { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
 	    { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
+	$(if $(LOCKED),,$(BIN)/python -m pip install -qq -c constraints.txt -e .)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready constraints.lock
 	$(INSTALL)
 	@touch $@
 
