@@ -14,7 +14,7 @@ from rig.bench.config import BenchSettings
 from rig.cli.options import sessions_option
 from rig.cli.printed.labels import of_session
 from rig.cli.printed.terminal import Terminal, escape, print_rows
-from rig.errors import ConfigError, DataError, RigError
+from rig.errors import ConfigError, DataError, RigError, did_you_mean
 from rig.results import changed, document, labels
 from rig.settings.fields import fields_of, flat
 from rig.store import session_folder
@@ -53,7 +53,11 @@ def _print_settings(out: Terminal, name: str) -> None:
     section, _, kind = name.partition(".")
     if name != "bench" and section not in plugins.GROUPS:
         names = ", ".join(f"{each}.KIND" for each in plugins.GROUPS)
-        raise ConfigError("no such section", path=section, try_next=f"bench, {names}")
+        raise ConfigError(
+            "no such section",
+            path=section,
+            try_next=f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}",
+        )
     settings = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
     out.print(f"[bold]{escape(f'[{name}]')}[/]")
     for key, field in flat(fields_of(settings)):

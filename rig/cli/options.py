@@ -7,6 +7,27 @@ from pathlib import Path
 
 import click
 
+from rig.errors import ConfigError
+from rig.store.session_folder import refuse_unwritable
+
+
+def to_write(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Return the file that an option names, before anything is opened; raise ConfigError where it
+    is a folder or lies in none, BenchError where nothing can be written there.
+    """
+    if path is None:
+        return None
+    name = max(option.opts, key=len)
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder", path=name, try_next="the name of a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(
+            f"there is no folder {path.parent}", path=name, try_next="make it first, or another one"
+        )
+    refuse_unwritable(path.parent, f"{name} with a file in another folder")
+    return path
+
+
 bench_argument = click.argument("bench", type=click.Path(path_type=Path))
 set_option = click.option(
     "--set",
@@ -22,6 +43,8 @@ sessions_option = click.option(
     show_default=True,
     help="Where sessions are kept.",
 )
+#: What helps where nothing can be written there.
+SESSIONS_TRY = "another folder: --sessions FOLDER"
 explain_option = click.option(
     "--explain",
     is_flag=True,

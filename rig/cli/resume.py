@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rig.cli.kept_session import KeptSession
 from rig.cli.options import explain_option, json_option, session_argument, wide_option
 from rig.cli.printed.progress import RunProgress
 from rig.cli.run import Shown, finish
@@ -25,6 +26,7 @@ def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
     shown = Shown(wide=wide, as_json=as_json, explain=explain)
     console = shown.console
     stop = Stop()
-    with stopped_by_signals(stop), RunProgress(console) as progress:
-        result = session.resume(path, (progress,), stop)
-    return finish(result, shown, console)
+    with KeptSession(path) as kept:
+        with stopped_by_signals(stop), RunProgress(console) as progress:
+            result = session.resume(path, (progress, kept), stop)
+        return finish(result, shown, console)

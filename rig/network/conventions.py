@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError, DataError, did_you_mean
 
 _Choice = TypeVar("_Choice")
 
@@ -240,7 +240,8 @@ AS_STATED = Choice()
 
 def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:
     if name not in known:
-        raise ConfigError(f"no {what} {name!r}", try_next=f"one of {', '.join(known)}")
+        hint = f"{did_you_mean(name, known)}one of {', '.join(known)}"
+        raise ConfigError(f"no {what} {name!r}", try_next=hint)
     return known[name]
 
 

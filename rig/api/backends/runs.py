@@ -16,7 +16,7 @@ from rig.api.backends.rows import Backend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config
-from rig.errors import ConfigError, RigError
+from rig.errors import ConfigError, RigError, did_you_mean
 from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
 from rig.session import session
@@ -177,7 +177,8 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     raise UnknownBackend(
         f"no backend, example bench or bench file {name!r}",
         path="--suts",
-        try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
+        try_next=did_you_mean(name, [*kinds, *(one.name for one in known)])
+        + f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
     )
 
 
