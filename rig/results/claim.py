@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, typed
+from rig import small_text, typed
 from rig.errors import ConfigError, DataError, did_you_mean
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
@@ -75,9 +75,16 @@ def read(path: Path) -> Claim:
     """
     _refuse_changed(path)
     try:
-        text = foreign_files.read_text(path)
-    except (OSError, UnicodeDecodeError, DataError) as error:
+        text = small_text.read(path)
+    except (OSError, DataError) as error:
         raise ConfigError(f"{path} cannot be read", path="--claim", evidence=str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is no text",
+            path="--claim",
+            evidence=str(error),
+            try_next=small_text.UTF_8_TRY,
+        ) from error
     try:
         claim = (
             _published(json.loads(text))
