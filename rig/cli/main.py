@@ -21,7 +21,7 @@ from rig.cli.lazy import LazyGroup, summary
 from rig.cli.usage_errors import as_error
 from rig.errors import BenchError, ConfigError, RigError
 from rig.host.second_signal import handle_once
-from rig.plain_text import one_line, visible
+from rig.plain_text import SPELT, one_line, register_spelling, visible
 
 if TYPE_CHECKING:
     from rig.cli.printed.terminal import Terminal
@@ -121,16 +121,17 @@ def main() -> None:
 
 def _complete_standard_files() -> None:
     """Let files of the rig never get the numbers of standard files that were closed, to which
-    libraries print; and show what the terminal's encoding lacks by its number.
+    libraries print; and spell what the terminal's encoding lacks.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    register_spelling()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=SPELT)
 
 
 def _warning(
