@@ -21,7 +21,7 @@ from rig.cli.compare_backends import of_model, of_sessions
 from rig.cli.exit_codes import FAIL
 from rig.cli.models.conventions_options import conventions_options
 from rig.cli.models.map_model import dt_option
-from rig.cli.options import sessions_option, set_option
+from rig.cli.options import refuse_idle, sessions_option, set_option
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.errors import ConfigError
@@ -30,6 +30,11 @@ from rig.network.conventions import Choice
 from rig.results.stated import Notes
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
+#: Parameters of what --suts runs.
+_OF_SUTS = (
+    *("samples", "trials", "bench", "overrides", "inputs", "labels", "sessions"),
+    *("dt_s", "preset", "reset", "spikes_max", "start"),
+)
 _FORMS = "rig compare MODEL.nir --suts A,B,... or two or more session folders"
 _PLACE = click.Path(exists=True, path_type=Path)
 
@@ -102,6 +107,7 @@ def compare(
     where a verdict is NOT TESTED.
     """
     if suts:
+        refuse_idle("beside --suts", "everything")
         wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
         conventions = {
             "dt_s": dt_s,
@@ -113,10 +119,12 @@ def compare(
         chosen = {name: value for name, value in conventions.items() if value}
         wanted = replace(wanted, files={**wanted.files, **chosen})
         return of_model(wanted, _names(suts), sessions, output)
+    refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:
         return two_sessions(*places, everything=everything)
     if not places or any(not path.is_dir() for path in places):
         raise ConfigError("what is to be compared?", try_next=_FORMS)
+    refuse_idle("but for two sessions without --output", "everything")
     return of_sessions(places, output)
 
 

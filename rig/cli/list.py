@@ -11,7 +11,7 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli.options import sessions_option
+from rig.cli.options import NO_SESSIONS, has_sessions, refuse_idle, sessions_option
 from rig.cli.printed.labels import of_session
 from rig.cli.printed.terminal import Terminal, escape, print_rows
 from rig.errors import ConfigError, DataError, RigError, did_you_mean
@@ -31,8 +31,10 @@ def list_(name: str, sessions: Path) -> None:
     """
     out = Terminal()
     if name:
+        refuse_idle("beside SECTION.KIND", "sessions")
         _print_settings(out, name)
         return
+    is_there = has_sessions(sessions)
     titles = {
         "sut": "systems under test",
         "monitor": "monitors",
@@ -41,6 +43,9 @@ def list_(name: str, sessions: Path) -> None:
     }
     for section, title in titles.items():
         print_rows(out, title, [(name, _about(section, name)) for name in plugins.names(section)])
+    if not is_there:
+        out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
+        return
     print_rows(
         out,
         f"sessions in {sessions}",

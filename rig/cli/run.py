@@ -18,6 +18,7 @@ from rig.cli.options import (
     bench_argument,
     explain_option,
     json_option,
+    refuse_idle,
     sessions_option,
     set_option,
     wide_option,
@@ -54,6 +55,8 @@ def run(
     explain: bool,
 ) -> int:
     """Run all trials of a bench file; print the verdict and the results."""
+    if as_json:
+        refuse_idle("beside --json", "wide")
     shown = Shown(wide=wide, as_json=as_json, explain=explain)
     return run_bench(bench, overrides, trials, sessions, shown)
 

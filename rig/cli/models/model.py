@@ -15,7 +15,7 @@ from rig.cli.models.conventions_options import conventions_options
 from rig.cli.models.map_model import map_model
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
-from rig.cli.options import to_write
+from rig.cli.options import refuse_idle, to_write
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
@@ -75,6 +75,8 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, choice: Choice)
     With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
     rate, as NeuroBench's algorithm track defines them.
     """
+    if inputs is None:
+        refuse_idle("without --input", "dt_s")
     read = graph.read(path)
     network = graph.network(read)
     table = Table("node", "kind", "in", "out", "parameters", "times")

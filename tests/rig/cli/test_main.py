@@ -108,7 +108,7 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
         (["check", "nosuch"], 2, "nosuch"),
         (["check", "."], 2, "no session folder"),
         (["report", "."], 2, "try:"),
-        (["bogus"], 2, "No such command"),
+        (["bogus"], 2, "rig has no command bogus"),
     ],
 )
 def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(
