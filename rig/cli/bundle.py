@@ -9,7 +9,7 @@ import click
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
-from rig.cli.options import refuse_idle, to_write
+from rig.cli.options import to_write
 from rig.cli.printed.terminal import Terminal, escape
 from rig.units import bytes_text
 
@@ -39,8 +39,6 @@ def bundle(
     Passwords, keys, home folders, names of users and computers are taken out, and serial numbers
     unless you keep them. No trace and no data are in it. Look before you send it.
     """
-    if only_list:
-        refuse_idle("beside --list", "out")
     console = Terminal()
     made = support.collect(session, bench, keep_serials=serials, scan=scan)
     for file in made.files:

@@ -145,7 +145,9 @@ RESETS = {
 }
 _STARTS = {one.value: one for one in Start}
 NOT_STATED = "the file does not state the reset"
-STATE_IT = f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}"
+STATE_IT = (
+    f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}; in a bench file rule or reset"
+)
 
 #: In the metadata of a neuron's node: the rule by which it was trained to fire.
 RULE_KEY = "spike_rule"
@@ -169,7 +171,7 @@ def stated(nodes: dict[str, Any]) -> Conventions:
             raise DataError(
                 f"{name} states a rule that is not known",
                 evidence=repr(rule),
-                try_next=f"--as, one of {', '.join(PRESETS)}",
+                try_next=f"--as, in a bench file rule: one of {', '.join(PRESETS)}",
             )
         return PRESETS[_RULES[rule]]
     return Conventions()
