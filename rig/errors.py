@@ -183,8 +183,10 @@ def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
     another folder for new sessions does not.
     """
     evidence = error.strerror or str(error)
-    if error.filename and str(error.filename) != str(path):
-        evidence += f": {error.filename}"
+    # A file of ours that begins with a dot is one that the user never sees.
+    named = Path(str(error.filename or "."))
+    if named.name and named != path and not named.name.startswith("."):
+        evidence += f": {named}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(
             f"the disk of {path} is full",

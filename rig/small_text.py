@@ -15,7 +15,7 @@ from rig import foreign_files
 #: More than a bench, a list of labels, or a calibration has.
 LARGEST_B = 1 << 24
 #: What helps where a file is none.
-UTF_8_TRY = "save it as UTF-8"
+UTF_8_TRY = "save it as UTF-8, or as UTF-16 with its mark"
 #: What a text may begin with, and what it is then; UTF-32 begins as UTF-16 does.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

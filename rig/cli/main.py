@@ -103,7 +103,7 @@ def main() -> None:
         sys.exit(ConfigError.exit_code)
     except (KeyboardInterrupt, click.Abort) as error:
         # click raises Abort from a KeyboardInterrupt.
-        _print_stopped(_stopped(sys.argv[1:], error.__cause__ or error))
+        _print_stopped(_left(sys.argv[1:], error.__cause__ or error))
         sys.exit(STOPPED)
     except MemoryError as error:
         _print_error(_too_large(error))
@@ -144,12 +144,10 @@ def _warning(
     return f"{category.__name__}: {one_line(str(message))}\n"
 
 
-def _stopped(words: list[str], error: BaseException) -> list[str]:
+def _left(words: list[str], error: BaseException) -> list[str]:
     """Return what a command that was stopped says of the supply and of a session, if it has any."""
     notes = list(getattr(error, "__notes__", ()))
-    if not notes and words and words[0] in _SUPPLYING:
-        notes = ["the supply is off"]
-    return ["stopped", *notes]
+    return notes or (["the supply is off"] if words and words[0] in _SUPPLYING else [])
 
 
 def _too_large(error: MemoryError) -> BenchError:
@@ -168,10 +166,10 @@ def _print_error(error: RigError) -> None:
     print_error(_terminal(), error)
 
 
-def _print_stopped(said: list[str]) -> None:
-    from rig.cli.printed.terminal import escape_lines
+def _print_stopped(left: list[str]) -> None:
+    from rig.cli.printed.terminal import print_stopped
 
-    _terminal().print(escape_lines("\n  ".join(said)), soft_wrap=True, highlight=False)
+    print_stopped(_terminal(), left)
 
 
 def _terminal() -> Terminal:

@@ -173,7 +173,7 @@ def targets(
     elif method == "dwave-tabu":
         refuse_idle("with --method dwave-tabu", "path", *searching)
     else:
-        refuse_idle("but with --method dwave-tabu", "reads", "restarts")
+        refuse_idle("without --method dwave-tabu", "reads", "restarts")
     if dask:
         refuse_idle("beside --dask", "jobs")
     if method == "dwave-tabu" and not (show or verify):

@@ -151,15 +151,11 @@ def wrong_settings(hint: Hint) -> Iterator[str]:
     """Yield the settings, tables and kinds that a hint names and that do not exist."""
     for section, rest in _PATH.findall(hint.text):
         kind, _, key = (section, "", rest) if section == "bench" else rest.partition(".")
-        if (section != "bench" and kind not in plugins.names(section)) or (
-            key and key not in keys(section, kind)
-        ):
+        is_known = section == "bench" or kind in plugins.names(section)
+        is_at_home = key and hint.path.startswith(HOMES.get(section, "\n"))
+        if not is_known or (key and key not in keys(section, kind)):
             yield f"{section}.{rest}"
-        elif (
-            key
-            and hint.path.startswith(HOMES.get(section, "\n"))
-            and not is_of(hint.path, section, kind)
-        ):
+        elif is_at_home and not is_of(hint.path, section, kind):
             yield f"{section}.{rest} is another kind's"
     for section, kind in _TABLE.findall(hint.text):
         if kind not in plugins.names(section):
