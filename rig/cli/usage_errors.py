@@ -6,6 +6,7 @@ try.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -49,7 +50,7 @@ def _name(parameter: click.Parameter, context: click.Context | None) -> str:
     return parameter.make_metavar(context) if context else str(parameter.name).upper()
 
 
-def _range(kind: click.ParamType) -> str:
+def _range(kind: click.ParamType[Any]) -> str:
     """Return which numbers are taken; empty where it is no range of numbers."""
     if not isinstance(kind, click.IntRange | click.FloatRange):
         return ""
