@@ -81,7 +81,7 @@ class Blocks:
         if name == {blocked!r}:
             print("in", flush=True)
             try:
-                time.sleep(600)
+                time.sleep(600)  # until the signal
             except BaseException:
                 pass  # as a library may drop it
 
