@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from rig.cli.usage_errors import as_error
 from tests.commands import rig
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.screens import compare
@@ -145,3 +147,10 @@ def test_what_an_encoding_lacks_is_spelt(
     expected = {"utf-16": "\u00b5-\u03a9-\u20ac", "latin-1": "\u00b5-Ohm-\\u20ac"}
     assert f"bench file {expected.get(encoding, 'u-Ohm-' + chr(92) + 'u20ac')}.toml" in said
     assert done.returncode == 2 and "Traceback" not in said
+
+
+def test_an_error_of_click_without_a_command_names_the_help_of_all() -> None:
+    error = as_error(click.FileError("a.toml", "no such file"))
+    assert error.cause == "could not open file 'a.toml': no such file"
+    assert error.try_next == "rig --help lists the commands"
+    assert error.exit_code == 2
