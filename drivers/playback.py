@@ -33,7 +33,8 @@ from rig.uncertainty.accuracy import Accuracy
 _NUMBER = "{n}"
 #: What rig.importers.open says is said for `rig measure`: its options, with what they take.
 _OPTION = re.compile(
-    r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?"
+    r"--(source|current|voltage|power|sync|time|supply-v|shunt-ohm|rate)\b"
+    r"(?: ('.*?:UNIT'|[\w.+:-]+))?"
 )
 _NUMBERS = {"supply-v": "supply_v", "shunt-ohm": "shunt_ohm", "rate": "rate_hz"}
 #: What is refused here is not advised.

@@ -24,6 +24,8 @@ def gui(path: Path | None, demo: bool) -> int:
 
     PATH: a session folder, a bench file or a trace to begin with.
     """
+    if path is not None and demo:
+        raise ConfigError("PATH and --demo are two beginnings", try_next="one of them")
     return _start(path, trace_only=False, demonstration=demo)
 
 

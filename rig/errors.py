@@ -21,12 +21,16 @@ Stopped is none of them: a KeyboardInterrupt that a program asked for.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 from rig.plain_text import shortened
 
 #: So much of what a file, a device or a program says is quoted.
 _MOST = 4000
+#: A part of a name that is shorter than this means no name.
+_PART = 3
 
 
 class RigError(Exception):
@@ -179,6 +183,10 @@ def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
     another folder for new sessions does not.
     """
     evidence = error.strerror or str(error)
+    # A file of ours that begins with a dot is one that the user never sees.
+    named = Path(str(error.filename or "."))
+    if named.name and named != path and not named.name.startswith("."):
+        evidence += f": {named}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(
             f"the disk of {path} is full",
@@ -186,7 +194,19 @@ def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
             try_next="free some room; what has been measured is kept",
         )
     return BenchError(
-        f"{error.filename or path} cannot be written or read",
+        f"{path} cannot be written or read",
         evidence=evidence,
-        try_next=try_next or "another folder: --sessions",
+        try_next=try_next or "another folder, or the permissions of this one",
     )
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """Return "did you mean A? " for the names that come nearest to one that does not exist, or of
+    which it is a part; empty where none does.
+    """
+    folded = {each.casefold(): each for each in known}
+    meant = name.casefold()
+    close = get_close_matches(meant, folded, most)
+    if not close and len(meant) >= _PART:
+        close = [each for each in folded if meant in each][:most]
+    return f"did you mean {' or '.join(folded[each] for each in close)}? " if close else ""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 
 #: Control characters but tabs and ends of lines, marks that turn the direction of writing, and
@@ -10,6 +11,28 @@ import re
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
+#: Signs of ours in letters that every encoding has.
+_SPELT = str.maketrans({"±": "+-", "µ": "u", "μ": "u", "Ω": "Ohm", "−": "-", "–": "-", "²": "2"})
+
+
+def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what is written for characters that an encoding lacks, as codecs ask for it: signs of
+    ours in letters, others by their numbers.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    spelling = lacking.translate(_SPELT)
+    return spelling.encode("ascii", "backslashreplace").decode(), error.end
+
+
+#: The name by which streams call `spelt`, once `register_spelling` was called.
+SPELT = "rig.spelt"
+
+
+def register_spelling() -> None:
+    """Let streams have `SPELT` as what they do with characters that their encoding lacks."""
+    codecs.register_error(SPELT, spelt)
 
 
 def visible(text: str) -> str:

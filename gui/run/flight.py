@@ -29,7 +29,7 @@ from rig.live.recent import Recent
 from rig.session import session
 from rig.stop import Stop
 from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
-from rig.store.session_folder import BENCH
+from rig.store.session_folder import BENCH, refuse_unwritable
 
 #: So much of each rail can be looked back at.
 KEPT_S = 60.0
@@ -68,6 +68,7 @@ class Flight:
         """Begin a new session."""
 
         def work() -> None:
+            refuse_unwritable(root)
             with session.open_bench(
                 bench,
                 overrides,

@@ -30,7 +30,7 @@ class BenchFile:
         """Read a file; raises ConfigError where it cannot be read or is no text."""
         try:
             block = small_text.read_block(path)
-            text = block.decode("utf-8")
+            text = small_text.text_of(block)
         except OSError as error:
             raise ConfigError(
                 f"bench file {path} cannot be read",
@@ -38,7 +38,9 @@ class BenchFile:
                 try_next="another file; New makes one from an example",
             ) from error
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{path} is no text in UTF-8", evidence=str(error)) from error
+            raise ConfigError(
+                f"{path} is no text", evidence=str(error), try_next=small_text.UTF_8_TRY
+            ) from error
         newline = "\r\n" if "\r\n" in text else "\n"
         return cls(path, text.replace("\r\n", "\n"), _stamp(block), newline)
 

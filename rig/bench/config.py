@@ -127,7 +127,9 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
             try_next="the path of a bench file; rig bench new virtual-asc writes one",
         ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
+        raise ConfigError(
+            f"{path} is not TOML", evidence=str(error), try_next=small_text.UTF_8_TRY
+        ) from error
     tree = tree_of(text, str(path))
     from_command_line = [_override(tree, override) for override in overrides]
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points, metadata
 from typing import Any
 
 from rig.errors import ConfigError
@@ -37,5 +37,13 @@ def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
         raise ConfigError(
             f"needs a package that is not installed: {error.name}",
             path=path,
-            try_next=f"pip install 'neurorig[{extra}]'",
+            try_next=_install(extra),
         ) from error
+
+
+def _install(extra: str) -> str:
+    """Return what installs the packages of an extra; of a plug-in that has none, its own."""
+    known = metadata("neurorig").get_all("Provides-Extra") or ()
+    if extra in known:
+        return f"pip install 'neurorig[{extra}]'"
+    return "install the package that brings it again, with all that it needs"

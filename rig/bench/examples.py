@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.bench.bench_file import BenchFile, write
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from rig.shipped import shipped
 
 _KINDS = ("sut", "monitor", "scenario", "task")
@@ -59,7 +59,10 @@ def example(name: str) -> Example:
     name = name.removesuffix(".toml")
     if name not in known:
         raise ConfigError(
-            f"there is no example bench {name}", path="NAME", try_next=f"one of {', '.join(known)}"
+            f"there is no example bench {name}",
+            path="NAME",
+            try_next=f"{did_you_mean(name, known, 3)}rig bench list shows all, with what is in "
+            "each",
         )
     return known[name]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from rig.bench.entry_points import installed, loaded
 from rig.bench.plugin_check import class_faults
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from rig.interfaces.plugin_classes import MonitorClass, ScenarioClass, SutClass, TaskClass
 
 #: Section of a bench file -> entry point group.
@@ -55,10 +55,11 @@ def find(section: str, kind: str) -> Any:
                     "rig/interfaces/plugin_classes.py says what a class must have",
                 )
             return found
+    known = names(section)
     raise ConfigError(
         f"no such kind of {section}",
         path=f"{section}.{kind}",
-        try_next=f"one of: {', '.join(names(section)) or 'none installed'}",
+        try_next=f"{did_you_mean(kind, known)}one of: {', '.join(known) or 'none installed'}",
     )
 
 

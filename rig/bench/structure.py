@@ -6,7 +6,6 @@ out of range are refused, with the path of the key.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -15,7 +14,7 @@ from typing import Any
 import cattrs
 from cattrs.strategies import configure_union_passthrough
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from rig.settings.check import checked, violations
 
 
@@ -149,5 +148,4 @@ def _hint(cause: BaseException) -> str:
 
 def nearest(key: str, allowed: Sequence[str]) -> str:
     """Return which key may be meant, and all that are allowed."""
-    close = difflib.get_close_matches(key, allowed, 1)
-    return (f"did you mean {close[0]}? " if close else "") + f"allowed: {', '.join(allowed)}"
+    return f"{did_you_mean(key, allowed)}allowed: {', '.join(allowed)}"

@@ -9,6 +9,7 @@ import click
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
+from rig.cli.options import to_write
 from rig.cli.printed.terminal import Terminal, escape
 from rig.units import bytes_text
 
@@ -23,7 +24,8 @@ from rig.units import bytes_text
 @click.option("--serials", is_flag=True, help="Keep the serial numbers of instruments.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
+    callback=to_write,
     default=Path("neurorig-support.zip"),
     show_default=True,
     help="Where to write it.",

@@ -18,6 +18,7 @@ from rig.cli.printed.checks import print_check, print_recovery
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal
 from rig.cli.printed.verdicts import print_claim, print_explained
+from rig.errors import ConfigError
 from rig.results import claim, results, session_verdicts
 from rig.store.session_folder import SessionFolder
 
@@ -42,7 +43,7 @@ _OUT = Terminal()
 @explain_option
 @click.option(
     "--signers",
-    type=click.Path(path_type=Path),
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="File of trusted signers (ssh-keygen).",
 )
@@ -51,8 +52,13 @@ def check(
 ) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim on them."""
     if replacement and claimed is None:
-        raise click.UsageError("--replacement needs --claim FILE: the claim that replaces another")
+        raise ConfigError(
+            "--replacement is of a claim",
+            try_next="--claim FILE beside it: the claim that replaces another",
+        )
     tested = claim.read(claimed) if claimed else None
+    if tested:
+        claim.refuse_not_in(tested, SessionFolder(path))
     checked = check_session(path, begun=print_recovery)
     if checked.status != UNREAD:
         vouched = (

@@ -21,14 +21,21 @@ from rig.cli.compare_backends import of_model, of_sessions
 from rig.cli.exit_codes import FAIL
 from rig.cli.models.conventions_options import conventions_options
 from rig.cli.models.map_model import dt_option
-from rig.cli.options import sessions_option, set_option
+from rig.cli.options import refuse_idle, sessions_option, set_option
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, print_whole
+from rig.errors import ConfigError
 from rig.model.metric import Prominence
 from rig.network.conventions import Choice
 from rig.results.stated import Notes
 
 _COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
+#: Parameters of what --suts runs.
+_OF_SUTS = (
+    *("samples", "trials", "bench", "overrides", "inputs", "labels", "sessions"),
+    *("dt_s", "preset", "reset", "spikes_max", "start"),
+)
+_FORMS = "rig compare MODEL.nir --suts A,B,... or two or more session folders"
 _PLACE = click.Path(exists=True, path_type=Path)
 
 
@@ -100,6 +107,7 @@ def compare(
     where a verdict is NOT TESTED.
     """
     if suts:
+        refuse_idle("beside --suts", "everything")
         wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
         conventions = {
             "dt_s": dt_s,
@@ -111,17 +119,19 @@ def compare(
         chosen = {name: value for name, value in conventions.items() if value}
         wanted = replace(wanted, files={**wanted.files, **chosen})
         return of_model(wanted, _names(suts), sessions, output)
+    refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:
         return two_sessions(*places, everything=everything)
     if not places or any(not path.is_dir() for path in places):
-        raise click.UsageError("MODEL.nir --suts A,B,... or two or more session folders")
+        raise ConfigError("what is to be compared?", try_next=_FORMS)
+    refuse_idle("but for two sessions without --output", "everything")
     return of_sessions(places, output)
 
 
 def _names(suts: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in suts.split(",") if name.strip()))
     if not names:
-        raise click.UsageError("--suts names no backend")
+        raise ConfigError("--suts names no backend", try_next="rig list shows the kinds there are")
     return names
 
 
@@ -135,7 +145,7 @@ def _wanted(
     labels: Path | None,
 ) -> Wanted:
     if len(places) != 1 or places[0].is_dir():
-        raise click.UsageError("--suts goes with one MODEL.nir")
+        raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
     files = {"inputs": inputs, "labels": labels}
     given = {key: str(path.resolve()) for key, path in files.items() if path is not None}
     return Wanted(places[0], samples, trials, bench, overrides, given)

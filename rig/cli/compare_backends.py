@@ -18,6 +18,8 @@ from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli import exit_codes
+from rig.cli.kept_session import KeptSession
+from rig.cli.options import SESSIONS_TRY
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import Terminal, escape, print_whole
 from rig.errors import ConfigError, RigError, storage_error
@@ -25,7 +27,7 @@ from rig.host.second_signal import stopped_by_signals
 from rig.interfaces.task import Task
 from rig.network import graph
 from rig.stop import Stop
-from rig.store.session_folder import write_text
+from rig.store.session_folder import refuse_unwritable, write_text
 
 _OUT = Terminal()
 _PARTLY = 1
@@ -35,6 +37,9 @@ _RULE_WIDTH = 34
 
 def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | None) -> int:
     """Run what is missing, print the comparison, write its files; return the exit code."""
+    refuse_unwritable(root, SESSIONS_TRY)
+    if output is not None:
+        refuse_unwritable(output, "another folder: --output FOLDER")
     graph.read(wanted.model)  # what is no model is one mistake, not one of each backend
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
@@ -44,10 +49,11 @@ def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | No
         runs.plan(names[0], wanted)  # raises what it said
     task = _task(benches[0])
     backends = []
-    for number, (name, each) in enumerate(planned.items(), start=1):
-        _say(f"[bold]{escape(name)}[/], {number} of {len(planned)}")
-        each = _with_image(each, task, root)
-        backends.append(_run(each, root, task) if isinstance(each, Planned) else each)
+    with KeptSession() as kept:
+        for number, (name, each) in enumerate(planned.items(), start=1):
+            _say(f"[bold]{escape(name)}[/], {number} of {len(planned)}")
+            each = _with_image(each, task, root)
+            backends.append(_run(each, root, task, kept) if isinstance(each, Planned) else each)
     return _told(comparison.compare(backends, task), output)
 
 
@@ -101,7 +107,7 @@ def _task(planned: Planned) -> Task | None:
     return None
 
 
-def _run(planned: Planned, root: Path, task: Task | None) -> Backend:
+def _run(planned: Planned, root: Path, task: Task | None, kept: KeptSession) -> Backend:
     before = runs.earlier(planned, root, task)
     if before is not None and before.status == "success":
         _say(f"  is there: {escape(str(before.path))}")
@@ -109,7 +115,7 @@ def _run(planned: Planned, root: Path, task: Task | None) -> Backend:
     else:
         stop = Stop()
         with stopped_by_signals(stop), RunProgress(_OUT) as progress:
-            backend = runs.run(planned, root, task, (progress,), stop)
+            backend = runs.run(planned, root, task, (progress, kept), stop)
     if backend.failure is not None:
         _say_failure(backend.failure)
     if backend.session is not None and task is not None:

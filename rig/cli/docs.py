@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from rig.cli.printed.terminal import Terminal, escape
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from rig.shipped import shipped
 
 _OUT = Terminal()
@@ -24,5 +24,9 @@ def docs(page: str | None) -> None:
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
     if name not in pages:
-        raise ConfigError(f"no page {page}", path="PAGE", try_next=f"one of {', '.join(pages)}")
+        raise ConfigError(
+            f"no page {page}",
+            path="PAGE",
+            try_next=f"{did_you_mean(name, pages, 3)}rig docs lists all pages",
+        )
     _OUT.print(escape(str(pages[name])), soft_wrap=True, highlight=False)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from rig.errors import ConfigError, did_you_mean
+
 
 class LazyGroup(click.Group):
     """A group whose help shows whole summaries, and imports no command for it.
@@ -33,6 +35,34 @@ class LazyGroup(click.Group):
         module, _, name = self.lazy[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; raise ConfigError where there is none, with
+        what may be meant. What the context carries is called once that is imported.
+        """
+        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            raise ConfigError(
+                f"{ctx.command_path} has no command {args[0]}",
+                try_next=f"{did_you_mean(args[0], self.list_commands(ctx), 3)}"
+                f"{ctx.command_path} --help lists the commands",
+            )
+        found = super().resolve_command(ctx, args)
+        if callable(ctx.obj) and not isinstance(found[1], click.Group):
+            ctx.obj()
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named; what is wrong with its words is said of this command."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            name = ctx.invoked_subcommand
+            command = self.get_command(ctx, name) if name else None
+            if error.ctx is None and command is not None:
+                error.ctx = click.Context(command, info_name=name, parent=ctx)
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries of all commands."""

@@ -11,10 +11,10 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli.options import sessions_option
+from rig.cli.options import NO_SESSIONS, has_sessions, refuse_idle, sessions_option
 from rig.cli.printed.labels import of_session
 from rig.cli.printed.terminal import Terminal, escape, print_rows
-from rig.errors import ConfigError, DataError, RigError
+from rig.errors import ConfigError, DataError, RigError, did_you_mean
 from rig.results import changed, document, labels
 from rig.settings.fields import fields_of, flat
 from rig.store import session_folder
@@ -31,8 +31,10 @@ def list_(name: str, sessions: Path) -> None:
     """
     out = Terminal()
     if name:
+        refuse_idle("beside SECTION.KIND", "sessions")
         _print_settings(out, name)
         return
+    is_there = has_sessions(sessions)
     titles = {
         "sut": "systems under test",
         "monitor": "monitors",
@@ -41,6 +43,9 @@ def list_(name: str, sessions: Path) -> None:
     }
     for section, title in titles.items():
         print_rows(out, title, [(name, _about(section, name)) for name in plugins.names(section)])
+    if not is_there:
+        out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
+        return
     print_rows(
         out,
         f"sessions in {sessions}",
@@ -53,7 +58,11 @@ def _print_settings(out: Terminal, name: str) -> None:
     section, _, kind = name.partition(".")
     if name != "bench" and section not in plugins.GROUPS:
         names = ", ".join(f"{each}.KIND" for each in plugins.GROUPS)
-        raise ConfigError("no such section", path=section, try_next=f"bench, {names}")
+        raise ConfigError(
+            "no such section",
+            path=section,
+            try_next=f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}",
+        )
     settings = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
     out.print(f"[bold]{escape(f'[{name}]')}[/]")
     for key, field in flat(fields_of(settings)):

@@ -18,15 +18,15 @@ import click
 from rig.cli import plugin_commands
 from rig.cli.exit_codes import STOPPED
 from rig.cli.lazy import LazyGroup, summary
-from rig.errors import BenchError, RigError
+from rig.cli.usage_errors import as_error
+from rig.errors import BenchError, ConfigError, RigError
 from rig.host.second_signal import handle_once
-from rig.plain_text import one_line, visible
+from rig.plain_text import SPELT, one_line, register_spelling, visible
 
 if TYPE_CHECKING:
     from rig.cli.printed.terminal import Terminal
 
-#: Commands that write a session, and others that open a bench.
-_MEASURING = frozenset({"run", "resume", "demo", "compare"})
+#: Commands that open a bench, and write no session.
 _SUPPLYING = frozenset({"probe", "serve"})
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
@@ -84,24 +84,26 @@ def rig() -> None:
 
 def main() -> None:
     """Run the command line; errors become messages and exit codes."""
-    # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
-    handle_once()
     _complete_standard_files()
     # What libraries warn of may name what comes from outside.
     warnings.formatwarning = _warning
     try:
-        code = rig.main(standalone_mode=False)
+        # Killed politely is stopped like by Ctrl-C, once the command is imported: the supply goes
+        # off and the files are closed.
+        code = rig.main(standalone_mode=False, obj=handle_once)
         sys.exit(code if isinstance(code, int) else 0)
     except RigError as error:
         _print_error(error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        said = io.StringIO()
-        error.show(said)
-        sys.stderr.write(visible(said.getvalue()))
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        _terminal().print(_stopped(sys.argv[1:]))
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            sys.stderr.write(visible(error.format_message()) + "\n")
+        else:
+            _print_error(as_error(error))
+        sys.exit(ConfigError.exit_code)
+    except (KeyboardInterrupt, click.Abort) as error:
+        # click raises Abort from a KeyboardInterrupt.
+        _print_stopped(_left(sys.argv[1:], error.__cause__ or error))
         sys.exit(STOPPED)
     except MemoryError as error:
         _print_error(_too_large(error))
@@ -119,16 +121,17 @@ def main() -> None:
 
 def _complete_standard_files() -> None:
     """Let files of the rig never get the numbers of standard files that were closed, to which
-    libraries print; and show what the terminal's encoding lacks by its number.
+    libraries print; and spell what the terminal's encoding lacks.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    register_spelling()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=SPELT)
 
 
 def _warning(
@@ -141,12 +144,10 @@ def _warning(
     return f"{category.__name__}: {one_line(str(message))}\n"
 
 
-def _stopped(words: list[str]) -> str:
+def _left(words: list[str], error: BaseException) -> list[str]:
     """Return what a command that was stopped says of the supply and of a session, if it has any."""
-    command = words[0] if words else ""
-    if command in _MEASURING:
-        return "stopped; the supply is off, and what was measured is kept: rig check SESSION"
-    return "stopped; the supply is off" if command in _SUPPLYING else "stopped"
+    notes = list(getattr(error, "__notes__", ()))
+    return notes or (["the supply is off"] if words and words[0] in _SUPPLYING else [])
 
 
 def _too_large(error: MemoryError) -> BenchError:
@@ -163,6 +164,12 @@ def _print_error(error: RigError) -> None:
     from rig.cli.printed.terminal import print_error
 
     print_error(_terminal(), error)
+
+
+def _print_stopped(left: list[str]) -> None:
+    from rig.cli.printed.terminal import print_stopped
+
+    print_stopped(_terminal(), left)
 
 
 def _terminal() -> Terminal:

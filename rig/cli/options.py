@@ -6,6 +6,58 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
+
+from rig.errors import ConfigError, DataError
+from rig.store.session_folder import refuse_unwritable
+
+
+def refuse_idle(where: str, *names: str) -> None:
+    """Raise ConfigError where the command line gives one of these parameters of the command, which
+    have no effect `where`.
+    """
+    context = click.get_current_context()
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.get_params(context)
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        options = ", ".join(given)
+        raise ConfigError(
+            f"{options} {'has' if len(given) == 1 else 'have'} no effect {where}",
+            try_next=f"leave out {options}; {context.command_path} --help explains each",
+        )
+
+
+def has_sessions(folder: Path) -> bool:
+    """Return whether a folder of sessions is there; raise DataError where it was named and is
+    not.
+    """
+    context = click.get_current_context()
+    is_named = context.get_parameter_source("sessions") is ParameterSource.COMMANDLINE
+    if is_named and not folder.is_dir():
+        raise DataError(f"there is no folder {folder}", try_next=SESSIONS_TRY)
+    return folder.is_dir()
+
+
+def to_write(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Return the file that an option names, before anything is opened; raise ConfigError where it
+    is a folder or lies in none, BenchError where nothing can be written there.
+    """
+    if path is None:
+        return None
+    name = max(option.opts, key=len)
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder", path=name, try_next="the name of a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(
+            f"there is no folder {path.parent}", path=name, try_next="make it first, or another one"
+        )
+    refuse_unwritable(path.parent, f"{name} with a file in another folder")
+    return path
+
 
 bench_argument = click.argument("bench", type=click.Path(path_type=Path))
 set_option = click.option(
@@ -22,6 +74,10 @@ sessions_option = click.option(
     show_default=True,
     help="Where sessions are kept.",
 )
+#: What is said where the folder of sessions that is looked for by default is not there.
+NO_SESSIONS = "there is no folder {} here: --sessions FOLDER names another"
+#: What helps where nothing can be written there.
+SESSIONS_TRY = "another folder: --sessions FOLDER"
 explain_option = click.option(
     "--explain",
     is_flag=True,

@@ -11,6 +11,7 @@ import click
 from rig.cli.options import bench_argument, sessions_option, set_option
 from rig.cli.printed.labels import print_labels
 from rig.cli.printed.terminal import Terminal, escape
+from rig.errors import ConfigError
 from rig.kinds import registry as kinds
 from rig.results import labels
 from rig.session import estimate, planning
@@ -35,6 +36,13 @@ _OUT = Terminal()
 def plan(bench: Path, overrides: tuple[str, ...], trial: int, sessions: Path, whole: bool) -> None:
     """Print the steps of a trial, and what all trials will take; no device is touched."""
     scenario, task, resolved = planning.open_plan(bench, overrides)
+    if trial > resolved.bench.trials:
+        raise ConfigError(
+            f"the bench has {resolved.bench.trials} trials",
+            path="--trial",
+            evidence=f"asked for trial {trial}",
+            try_next=f"--trial 1 to {resolved.bench.trials}; bench.trials is their number",
+        )
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
     for number, step in enumerate(shown, start=1):

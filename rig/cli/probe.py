@@ -13,7 +13,7 @@ from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
 from rig.cli.options import bench_argument, set_option
 from rig.cli.printed.terminal import Terminal, escape
-from rig.errors import BenchError
+from rig.errors import BenchError, ConfigError
 from rig.host.second_signal import stopped_by_signals
 from rig.model.finding import Finding
 from rig.stop import Stop
@@ -39,7 +39,10 @@ def probe(
 ) -> int:
     """Power the device, talk to it, and say what is wrong and what to try."""
     if contact and replay:
-        raise click.UsageError("--contact or --replay: a recording that is played is there already")
+        raise ConfigError(
+            "--contact and --replay are given: a recording that is played is there already",
+            try_next="one of them",
+        )
     out = Terminal()
     good = True
     player = ContactPlayer(replay) if replay else None

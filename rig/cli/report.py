@@ -13,7 +13,13 @@ from rig.cli.exit_codes import FAIL
 from rig.cli.options import session_argument
 from rig.cli.printed.terminal import Terminal, escape
 from rig.store.event_file import mend
-from rig.store.session_folder import PARTIAL_SUFFIX, REPORT, SessionFolder
+from rig.store.session_folder import (
+    PARTIAL_SUFFIX,
+    READ_ONLY_TRY,
+    REPORT,
+    SessionFolder,
+    refuse_unwritable,
+)
 
 
 @click.command()
@@ -22,6 +28,7 @@ def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
     SessionFolder(path).refuse_other()
     SessionFolder(path).refuse_unfinished()
+    refuse_unwritable(path, READ_ONLY_TRY)
     mend(SessionFolder(path))
     checked = check(path, is_report_new=True)
     # The report is made anew, whatever has become of the one before.

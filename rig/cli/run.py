@@ -12,10 +12,13 @@ import click
 
 from rig.api.report import write_report
 from rig.cli import exit_codes
+from rig.cli.kept_session import KeptSession
 from rig.cli.options import (
+    SESSIONS_TRY,
     bench_argument,
     explain_option,
     json_option,
+    refuse_idle,
     sessions_option,
     set_option,
     wide_option,
@@ -29,6 +32,7 @@ from rig.host.second_signal import stopped_by_signals
 from rig.results import document
 from rig.session import session
 from rig.stop import Stop
+from rig.store.session_folder import refuse_unwritable
 
 
 @click.command()
@@ -51,6 +55,8 @@ def run(
     explain: bool,
 ) -> int:
     """Run all trials of a bench file; print the verdict and the results."""
+    if as_json:
+        refuse_idle("beside --json", "wide")
     shown = Shown(wide=wide, as_json=as_json, explain=explain)
     return run_bench(bench, overrides, trials, sessions, shown)
 
@@ -77,13 +83,15 @@ def run_bench(
     """Run all trials and print the results; return the exit code."""
     console = shown.console
     stop = Stop()
-    with (
-        stopped_by_signals(stop),
-        session.open_bench(bench, overrides, stop=stop) as opened,
-        RunProgress(console) as progress,
-    ):
-        result = opened.run(trials, sessions, (progress,))
-    return finish(result, shown, console)
+    refuse_unwritable(sessions, SESSIONS_TRY)
+    with KeptSession() as kept:
+        with (
+            stopped_by_signals(stop),
+            session.open_bench(bench, overrides, stop=stop) as opened,
+            RunProgress(console) as progress,
+        ):
+            result = opened.run(trials, sessions, (progress, kept))
+        return finish(result, shown, console)
 
 
 def finish(result: session.SessionResult, shown: Shown, console: Terminal) -> int:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
-from rig.cli.options import sessions_option
+from rig.cli.options import NO_SESSIONS, has_sessions, sessions_option
 from rig.cli.printed.terminal import Terminal, escape, print_whole, table_width
 from rig.errors import DataError
 from rig.units import bytes_text
@@ -46,6 +46,9 @@ def sessions(words: Sequence[str], sessions: Path, tagged: str | None) -> None:
     if tagged is not None:
         kept = tags.write(_session(sessions, tagged), words)
         out.print(escape(f"{tagged}: {' '.join(kept) or 'no tags'}"), soft_wrap=True)
+        return
+    if not has_sessions(sessions):
+        out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
         return
     found = listing.Listing(sessions)
     rows = listing.search(found.rows(), " ".join(words))

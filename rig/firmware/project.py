@@ -14,7 +14,7 @@ from pathlib import Path
 
 import cattrs
 
-from rig.errors import BenchError, ConfigError
+from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.shipped import shipped
 
 #: Beside each port, and in a project: what is known of it.
@@ -84,7 +84,7 @@ def create(folder: Path, name: str, origin: Path) -> Port:
         raise ConfigError(
             f"there is no port {name}",
             evidence=f"looked in {origin / 'ports'}",
-            try_next=f"one of {listed}",
+            try_next=f"{did_you_mean(name, known)}one of {listed}",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rig.errors import DataError, storage_error
+from rig import small_text
+from rig.errors import DataError
 
-#: No such file is larger; a trace in its place is.
-_LARGEST_B = 1 << 24
 HINT = "a JSON list of seconds, or of [start, stop]; or text with one or two numbers a line"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -36,11 +35,11 @@ def resolution_s(stamps: Sequence[str]) -> float:
 def rows_in(path: Path) -> list[list[str]]:
     """Return the numbers of a file, as they are written, row by row."""
     try:
-        if path.stat().st_size > _LARGEST_B:
-            raise DataError(f"{path.name} is too large for a file of time stamps", try_next=HINT)
-        text = path.read_text(encoding="utf-8-sig")
+        text = small_text.read(path)
     except OSError as error:
-        raise storage_error(error, path) from error
+        raise DataError(
+            f"{path} cannot be read", evidence=error.strerror or str(error), try_next=HINT
+        ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is no text", try_next=HINT) from error
     rows = _json_rows(path, text) if text.lstrip()[:1] in ("[", "{") else _text_rows(path, text)

@@ -83,7 +83,12 @@ def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
     step_s = known.dt_s if dt_s is None else dt_s
     if step_s is None:
         found.append(
-            ModelFinding(True, "graph", "the file states no time step", "--dt, in seconds")
+            ModelFinding(
+                True,
+                "graph",
+                "the file states no time step",
+                "--dt SECONDS, in a bench file dt_s",
+            )
         )
     elif numbers_known:
         found += _of_times(known, step_s)
@@ -195,7 +200,8 @@ def _of_times(known: Network, dt_s: float) -> Iterator[ModelFinding]:
                     True,
                     place.name,
                     f"{parameter} is {least_s:.6g} s, less than the time step of {dt_s:.6g} s",
-                    "a smaller --dt; a file in milliseconds must be turned into seconds",
+                    "a smaller time step (--dt, in a bench file dt_s); a file in milliseconds "
+                    "must be turned into seconds",
                 )
             elif float(np.max(times_s)) > _LONG_S:
                 yield ModelFinding(

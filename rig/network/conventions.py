@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError, DataError, did_you_mean
 
 _Choice = TypeVar("_Choice")
 
@@ -145,7 +145,9 @@ RESETS = {
 }
 _STARTS = {one.value: one for one in Start}
 NOT_STATED = "the file does not state the reset"
-STATE_IT = f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}"
+STATE_IT = (
+    f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}; in a bench file rule or reset"
+)
 
 #: In the metadata of a neuron's node: the rule by which it was trained to fire.
 RULE_KEY = "spike_rule"
@@ -169,7 +171,7 @@ def stated(nodes: dict[str, Any]) -> Conventions:
             raise DataError(
                 f"{name} states a rule that is not known",
                 evidence=repr(rule),
-                try_next=f"--as, one of {', '.join(PRESETS)}",
+                try_next=f"--as, in a bench file rule: one of {', '.join(PRESETS)}",
             )
         return PRESETS[_RULES[rule]]
     return Conventions()
@@ -240,7 +242,8 @@ AS_STATED = Choice()
 
 def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:
     if name not in known:
-        raise ConfigError(f"no {what} {name!r}", try_next=f"one of {', '.join(known)}")
+        hint = f"{did_you_mean(name, known)}one of {', '.join(known)}"
+        raise ConfigError(f"no {what} {name!r}", try_next=hint)
     return known[name]
 
 

@@ -94,7 +94,8 @@ def _of_neurons(
                 f"no neuron fires within {_STEPS} steps: a step of {dt_s:.6g} s moves a membrane "
                 f"by {float(np.max(a_step)):.3g} at most, thresholds begin at "
                 f"{float(np.min(threshold)):.3g}",
-                "--dt 1, if the file counts time in steps, as sinabs does; --as PROGRAM",
+                "--dt 1 (in a bench file dt_s), if the file counts time in steps, as sinabs does; "
+                "--as PROGRAM (in a bench file rule)",
             )
         return
     reached = _reached(place, entering, gain, how, dt_s)
@@ -105,7 +106,7 @@ def _of_neurons(
             f"its input cannot reach its threshold: membranes rise to "
             f"{float(np.max(reached)):.3g} at most while every channel brings 1 in each step, "
             f"thresholds begin at {float(np.min(threshold)):.3g}",
-            "--dt and --as of the program that wrote the file",
+            "--dt and --as of the program that wrote the file, in a bench file dt_s and rule",
         )
 
 

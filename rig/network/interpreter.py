@@ -49,7 +49,8 @@ def run(
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None:
         raise DataError(
-            "the network states no time step", try_next="--dt, in seconds, or dt_s in its metadata"
+            "the network states no time step",
+            try_next="--dt SECONDS, in a bench file dt_s; or dt_s in its metadata",
         )
     network = with_late_spikes(network, how, step_s)
     given = _given(network, inputs)

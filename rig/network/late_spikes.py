@@ -32,7 +32,8 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
             raise DataError(
                 f"{source} feeds back to {target}, and the conventions have spikes leave a step "
                 "later: a cycle would take two steps",
-                try_next="--as of another program: a network of spyx with a cycle is not run here",
+                try_next="--as of another program (in a bench file rule): a network of spyx with a "
+                "cycle is not run here",
             )
     places: list[Place] = []
     for place in network.places:

@@ -109,7 +109,7 @@ def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
             f"{name} keeps nothing of its membrane, so that nothing is left to subtract from in "
             "the next step",
             evidence="its time constant is not longer than the time step",
-            try_next="--reset subtract, or a smaller --dt",
+            try_next="--reset subtract, or a smaller --dt; in a bench file reset and dt_s",
         )
     return threshold / kept
 

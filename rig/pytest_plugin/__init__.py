@@ -137,9 +137,13 @@ def rig_choice(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> B
 def rig_bench(rig_choice: BenchChoice, pytestconfig: pytest.Config) -> Iterator[OpenBench]:
     """Open the bench once for all its tests; its supply is off when they are over."""
     from rig.api.bench import open_bench
+    from rig.store.session_folder import refuse_unwritable
 
+    root = pytestconfig.getoption("--rig-sessions")
     with ExitStack() as stack:
         try:
+            if root:
+                refuse_unwritable(Path(root), "another folder: --rig-sessions FOLDER")
             bench = stack.enter_context(open_bench(rig_choice.bench, rig_choice.settings))
         except RigError as error:
             text = f"the bench {rig_choice.bench} does not open: {error}"

@@ -5,7 +5,6 @@ tested on a finished session.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import tomllib
@@ -14,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, typed
-from rig.errors import ConfigError, DataError
+from rig import small_text, typed
+from rig.errors import ConfigError, DataError, did_you_mean
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
@@ -76,9 +75,16 @@ def read(path: Path) -> Claim:
     """
     _refuse_changed(path)
     try:
-        text = foreign_files.read_text(path)
-    except (OSError, UnicodeDecodeError, DataError) as error:
+        text = small_text.read(path)
+    except (OSError, DataError) as error:
         raise ConfigError(f"{path} cannot be read", path="--claim", evidence=str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is no text",
+            path="--claim",
+            evidence=str(error),
+            try_next=small_text.UTF_8_TRY,
+        ) from error
     try:
         claim = (
             _published(json.loads(text))
@@ -190,8 +196,7 @@ def refuse_unknown(
             path=place,
             try_next=_several(names),
         )
-    close = difflib.get_close_matches(name, [*names, *reasons], 3)
-    nearest = f"did you mean {' or '.join(close)}? " if close else ""
+    nearest = did_you_mean(name, [*names, *reasons], 3)
     raise ConfigError(f"{what} has no such metric", path=place, try_next=nearest + _several(names))
 
 
@@ -235,6 +240,19 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
             refuse_impossible(name, value, metrics[name], f"claim.{name}")
         elif name not in results.absent:
             refuse_unknown(name, metrics, {}, f"claim.{name}", "the session")
+
+
+def refuse_not_in(claim: Claim, folder: SessionFolder) -> None:
+    """Raise ConfigError, before anything is computed, for a claim of a metric that the stored
+    results of a session do not name. Where they cannot be read, whoever computes them says why.
+    """
+    try:
+        stored = document.read(folder.path / RESULTS)
+    except (DataError, OSError):
+        return
+    for name in claim.values:
+        if name not in {*stored.metrics, *stored.absent}:
+            refuse_unknown(name, stored.metrics, {}, f"claim.{name}", "the session")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,7 +211,7 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
         f"the disk of {root} has no room for this session",
         evidence=f"it needs about {bytes_text(needed_b)}, {bytes_text(estimate.free_b or 0)} are "
         f"free; {estimate.trials} trials",
-        try_next="free some room, another disk (--sessions), fewer trials, or a lower sampling "
+        try_next="free some room, another disk for the session, fewer trials, or a lower sampling "
         "rate",
     )
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ class SessionFolder:
             return cls(path)
         raise BenchError(
             f"{root} has {_OF_A_SECOND - 1} sessions of this second",
-            try_next="start it again, or begin fewer at once, or in other folders: --sessions",
+            try_next="start it again, or begin fewer at once, or in other folders",
         )
 
     def trial(self, number: int) -> Path:
@@ -199,6 +200,18 @@ class SessionFolder:
             for path in sorted(apart)
             for name, digest in hashes(path).items()
         }
+
+
+def refuse_unwritable(folder: Path, try_next: str = "") -> None:
+    """Raise BenchError where nothing can be made in a folder, which need not be there yet; the
+    folder stays as it was. `try_next` as of `storage_error`.
+    """
+    try:
+        above = (folder, *folder.absolute().parents)
+        there = next(each for each in above if os.path.lexists(each))
+        Path(tempfile.mkdtemp(prefix=".rig-", dir=there)).rmdir()
+    except OSError as error:
+        raise storage_error(error, folder, try_next) from error
 
 
 def _first_line(path: Path) -> bytes:

@@ -29,16 +29,16 @@ def unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchEr
     free_b = shutil.disk_usage(folder).free
     full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
     if full:
-        hint = "free some room, or another disk (--sessions)"
+        hint = "free some room, or another disk"
     elif number is None:
         evidence += (
             "; no write was reported as failed, so room and quota are not known to be the cause"
         )
-        hint = "run it again, on another disk (--sessions) to rule this one out"
+        hint = "run it again, on another disk to rule this one out"
     elif number == errno.EFBIG:
-        hint = "quota and largest file of this disk, or another one (--sessions)"
+        hint = "quota and largest file of this disk, or another one"
     else:
-        hint = "is this disk in order, and still there? or another one (--sessions)"
+        hint = "is this disk in order, and still there? or another one"
     return (StorageFull if full else BenchError)(
         f"the trace in {folder} was not written completely",
         evidence=f"{evidence}; {free_b / 1e6:.0f} MB free on the disk",

@@ -386,6 +386,5 @@ class TraceWriter:
                 f"the disk of {self.folder} is full",
                 evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close "
                 "the files",
-                try_next="free some room, or --sessions on another disk; what has been measured is "
-                "kept",
+                try_next="free some room, or another disk; what has been measured is kept",
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rig import small_text
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7
 #: and 4.3.3).
@@ -136,7 +136,9 @@ def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
     unknown = sorted(set(content) - set(hints))
     if unknown:
         raise ConfigError(
-            "no such key", path=place + unknown[0], try_next=f"one of {', '.join(hints)}"
+            "no such key",
+            path=place + unknown[0],
+            try_next=f"{did_you_mean(unknown[0], hints)}one of {', '.join(hints)}",
         )
     missing = [
         part.name for part in fields(kind) if part.default is MISSING and part.name not in content

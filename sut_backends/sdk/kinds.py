@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from rig import typed
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 
 #: The pinned packages, beside sdk.toml.
 REQUIREMENTS = "requirements.txt"
@@ -76,7 +76,8 @@ def named(kind: str) -> SdkKind:
     every = kinds()
     if kind not in every:
         raise ConfigError(
-            f"there is no SDK {kind!r}", try_next=f"one of {', '.join(every) or 'none'}"
+            f"there is no SDK {kind!r}",
+            try_next=f"{did_you_mean(kind, every)}one of {', '.join(every) or 'none'}",
         )
     return every[kind]
 

@@ -67,6 +67,7 @@ def serve(
     # Here, because the help of all commands need not wait for it.
     from contextlib import closing
 
+    from rig.cli.options import refuse_idle
     from rig.cli.printed.terminal import Terminal
     from rig.errors import ConfigError
     from rig.host.second_signal import stopped_by_signals
@@ -79,6 +80,12 @@ def serve(
         raise ConfigError(
             "served where?", path="--pty, --tcp PORT or --port PORT", try_next="one of the three"
         )
+    if not port:
+        refuse_idle("without --port", "baud")
+    if tcp is None:
+        refuse_idle("without --tcp", "listen")
+    if not sync:
+        refuse_idle("without --sync", "hold_us")
     open_sut = _opener(bench, overrides)
     if tcp is not None and not _is_own(listen):
         out.print(_WARNING.format(address=f"{listen}:{tcp}"), markup=False, soft_wrap=True)

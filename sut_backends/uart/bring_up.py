@@ -178,7 +178,7 @@ def _at(settings: PortSettings, context: BenchContext) -> Finding:
         return _failed(name, error)
     try:
         device = TextClient(line, settings.timeout_s).attention(2 * ATTENTION_S)
-        return Finding(name, True, device, f"--set sut.uart.baud={settings.baud}")
+        return Finding(name, True, device, f"sut.uart.baud = {settings.baud}")
     except RigError as error:
         return _failed(name, error)
     finally:

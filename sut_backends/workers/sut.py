@@ -188,13 +188,13 @@ class WorkerSut:
         if step.preloaded and count > slots:
             raise LocalProtocolError(
                 f"a preloaded stream of {count} windows, {slots} slots",
-                try_next="sut.cpu.slots, a shorter stream, a longer hop, or one that is not "
-                "preloaded",
+                try_next=f"slots = {count} or more, a shorter stream, a longer hop, or one that is "
+                "not preloaded",
             )
         if slots < 2 <= count:
             raise LocalProtocolError(
                 "with one slot no window is taken in while another is played",
-                try_next="sut.cpu.slots = 2 or more",
+                try_next="slots = 2 or more",
             )
 
     def close(self) -> None:

@@ -234,3 +234,14 @@ def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
     for option in options:
         assert f"  {option}" in done.stdout.str()
     assert "rig(bench=FILE" in pytest_in(pytester, "--markers").stdout.str()
+
+
+def test_a_folder_that_takes_no_sessions_fails_before_the_bench_opens(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("def test_it(rig_session): pass")
+    pytester.path.joinpath("taken").touch()
+    shut = ("--rig-set", "sut.posix.program=/nosuch", "--rig-sessions", "taken/sessions")
+    done = pytest_in(pytester, *BENCH, *shut)
+    done.stdout.fnmatch_lines(["*taken/sessions cannot be written or read*"])
+    done.stdout.fnmatch_lines(["*try: another folder: --rig-sessions FOLDER*"])

@@ -14,19 +14,22 @@ from typing import Any
 import pytest
 
 from rig import small_text
+from rig.api.backends import runs
 from rig.bench import config, editing, forms
 from rig.bench.bench_file import BenchFile
 from rig.cli.main import main
 from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError, DataError, RigError
+from rig.importers import stamps_file
 from rig.importers.open import open_any
 from rig.importers.opened import Options
 from rig.results import claim
 from rig.settings import fields
 from rig.uncertainty import accuracy
+from scenarios.tasks.asc import dataset
 from scenarios.tasks.mlperf_tiny.labels import read_labels
 from scenarios.tasks.network.data import array
-from scenarios.tasks.qubo import targets
+from scenarios.tasks.qubo import official, targets
 from tests.conftest import ROOT
 
 #: Python refuses to read so many digits as a number.
@@ -50,6 +53,64 @@ def test_a_file_larger_than_any_of_its_kind_is_refused(tmp_path: Path, kind: str
     with pytest.raises(RigError) as caught:
         READERS[kind](path)
     assert "it has more than 16777216 bytes" in caught.value.evidence
+
+
+CALIBRATION = (ROOT / "docs" / "UNCERTAINTY.md").read_text("utf-8").split("```toml\n")[1]
+
+
+def _listed(path: Path) -> list[str]:
+    return dataset.read_list(path, {"tram-µ-1-2-a.wav": path})
+
+
+#: What reads a text that a user names, and such a text.
+TEXTS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "bench.toml": (lambda path: config.load(path).toml(), VIRTUAL_NULL.read_text("utf-8")),
+    "edited.toml": (lambda path: BenchFile.read(path).text, VIRTUAL_NULL.read_text("utf-8")),
+    "compared.toml": (runs.tables, VIRTUAL_NULL.read_text("utf-8")),
+    "claim.toml": (claim.read, "energy_infer = 1e-3\n"),
+    "calibration.toml": (accuracy.load, CALIBRATION.partition("```")[0]),
+    "tiny.csv": (read_labels, "a.bin, 2, 0\nb.bin, 2, 1\n"),
+    "labels.csv": (lambda path: array(path, "task.network.labels").tolist(), "label\n1\n2\n"),
+    "targets.csv": (targets.read, targets.SHIPPED.read_text("utf-8")),
+    "stamps.json": (stamps_file.rows_in, "[0.1, 0.2]"),
+    "official.csv": (
+        lambda path: official.read(path).rows,
+        "num_vertices,density,random_seed,c_optimal\n10,0.25,0,-4\n",
+    ),
+    "list.csv": (_listed, "filename\tscene_label\ntram-µ-1-2-a.wav\ttram\n"),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_with_a_mark_at_its_beginning_is_read_as_it_says(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    read, text = TEXTS[name]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    plain = read(path)
+    path.write_text(text, encoding=encoding)
+    assert read(path) == plain
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_in_utf_16_without_its_mark_is_no_text(tmp_path: Path, name: str) -> None:
+    read, text = TEXTS[name]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-16-le")
+    with pytest.raises(RigError) as caught:
+        read(path)
+    assert path.name in str(caught.value) and caught.value.try_next
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_table_in_any_encoding_is_measured(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "trace.csv"
+    rows = "".join(f"{at / 1000},{at % 7 / 100}\n" for at in range(3000))
+    path.write_text(f"time [s],Strom µ [A]\n{rows}", encoding=encoding)
+    opened = open_any(path, tmp_path / "scratch", Options(supply_v=3.0))
+    assert opened.trace.sample_hz == 1000.0
 
 
 def test_a_number_of_thousands_of_digits_is_no_number(tmp_path: Path) -> None:

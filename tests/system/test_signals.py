@@ -70,7 +70,8 @@ def test_a_signal_in_a_frame_that_swallows_exceptions_stops_the_run(
     done = process.ended(60.0)
     assert time.monotonic() - began_s < LIMIT_S
     assert done.returncode == 130, done.stderr
-    assert "stopped; the supply is off" in done.stderr
+    assert "stopped\n  the supply is off\n" in done.stderr
+    assert f"  try: rig resume {lines.parent.parent}\n" in done.stderr
     assert "ignored" not in done.stderr and "Traceback" not in done.stderr
     checked = rig("check", lines.parent.parent)
     assert "session abort" in checked.stdout and "rig resume" in checked.stdout

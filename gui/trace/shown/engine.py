@@ -5,7 +5,8 @@ background thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,12 +115,24 @@ def open_subject(
         trace = session.trace(number, chosen, segment)
         count = len(segments(folder.recorded(number)))
         return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
-    trace = open_trace(path)
+    with _told_in_a_window():
+        trace = open_trace(path)
     place = trace.place
     if place is None:
         return _subject(path, trace, None, 0, "", 1, (), (), 1)
     trace.close()
     return open_subject(place.session, place.trial, place.rail, place.segment)
+
+
+@contextmanager
+def _told_in_a_window() -> Iterator[None]:
+    """Say of options that an error names whose they are: the window has none."""
+    try:
+        yield
+    except RigError as error:
+        if "--" in error.try_next and "rig " not in error.try_next:
+            error.try_next += " (options of rig measure)"
+        raise
 
 
 def overlaid(

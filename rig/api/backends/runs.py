@@ -12,11 +12,12 @@ from typing import Any
 
 import tomli_w
 
+from rig import small_text
 from rig.api.backends.rows import Backend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config
-from rig.errors import ConfigError, RigError
+from rig.errors import ConfigError, DataError, RigError, did_you_mean
 from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
 from rig.session import session
@@ -79,7 +80,7 @@ def plan(name: str, wanted: Wanted) -> Planned:
     the beginning of an example bench's name, before "-" and the task: of another task than the
     model's the backend of that bench, without a monitor.
     """
-    own = _tables(wanted.bench)
+    own = tables(wanted.bench)
     from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
     if name in own.get("sut", {}):
         # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
@@ -128,13 +129,14 @@ def _is_of(keys: Sequence[str], tree: Mapping[str, Any]) -> bool:
     return section not in ("sut", "monitor") or keys[-1].strip() in tree.get(section, {})
 
 
-def _tables(bench: Path | None) -> dict[str, Any]:
+def tables(bench: Path | None) -> dict[str, Any]:
+    """Return the tables of a bench file; none without one. Raises ConfigError."""
     if bench is None:
         return {}
     # As any bench file that cannot be read is refused.
     try:
-        return config.tree_of(bench.read_text(encoding="utf-8"), str(bench))
-    except (OSError, UnicodeDecodeError) as error:
+        return config.tree_of(small_text.read(bench), str(bench))
+    except (OSError, DataError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"bench file {bench} cannot be read",
             evidence=str(error),
@@ -177,7 +179,8 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     raise UnknownBackend(
         f"no backend, example bench or bench file {name!r}",
         path="--suts",
-        try_next=f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
+        try_next=did_you_mean(name, [*kinds, *(one.name for one in known)])
+        + f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
     )
 
 

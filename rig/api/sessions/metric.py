@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import math
 import operator
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from rig.errors import did_you_mean
 from rig.results import stated
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.verdict import Outcome
@@ -223,8 +223,7 @@ class Metrics(Mapping[str, SessionMetric]):
     def _missing(self, name: str) -> str:
         if name in self.absent:
             return f"{name} is absent: {self.absent[name]}"
-        close = difflib.get_close_matches(name, self._metrics, 3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {list(self)}"
+        hint = did_you_mean(name, self._metrics, 3).strip() or f"there are {list(self)}"
         return f"no metric {name}: {hint}"
 
 

@@ -13,6 +13,7 @@ import click
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options
+from rig.cli.options import refuse_idle
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
@@ -32,6 +33,11 @@ _workload = click.option(
     default="null",
     show_default=True,
     help="Which image of DIR: null, asc, qubo or network.",
+)
+#: Parameters of a network that is built.
+_OF_MODEL = (
+    *("target", "inputs", "dt_s", "bits", "steps"),
+    *("preset", "reset", "spikes_max", "start"),
 )
 
 
@@ -109,8 +115,8 @@ def build(
     if model is not None:
         options = ModelOptions(model, inputs, dt_s, bits, choice, steps)
         folder, settings = _with_model(folder, target, options, settings)
-    elif target or inputs or dt_s or choice != Choice() or steps:
-        raise ConfigError("there is no network to build", path="--model")
+    else:
+        refuse_idle("without --model", *_OF_MODEL)
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings)
     images = projects.images(folder)
@@ -171,7 +177,9 @@ def emulate(path: Path, workload: str, machine: str) -> None:
         toolchain.find("qemu-system-arm")  # before the build, which may take a while
         _make(path, port, _wanted(port, workload))
         path = _chosen(path, workload, emulated=bool(port.emulated))
-    elif not machine:
+    else:
+        refuse_idle("beside IMAGE", "workload")
+    if not machine:
         raise ConfigError(
             "an image does not say which board it is for",
             path="--machine",
@@ -213,6 +221,8 @@ def flash(
     """Write the project's image in DIR, or an image, to the board."""
     if path.is_dir():
         path = _chosen(path, workload, emulated=False)
+    else:
+        refuse_idle("beside IMAGE", "workload")
     _refuse_other_files(path)
     if projects.is_for_emulator(path):
         hint = "rig firmware build, then the image beside it without -emulated"
@@ -222,6 +232,8 @@ def flash(
             try_next=hint,
         )
     tool = tool or toolchain.find_first(flasher.TOOLS)
+    if tool != "openocd":
+        refuse_idle(f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ()))
     command = flasher.command(tool, path, target, interface)
     _say(shlex.join(command))
     if dry_run:

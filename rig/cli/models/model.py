@@ -15,8 +15,9 @@ from rig.cli.models.conventions_options import conventions_options
 from rig.cli.models.map_model import map_model
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
+from rig.cli.options import refuse_idle, to_write
 from rig.cli.printed.terminal import Terminal, escape
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import ModelFinding, findings, require_sound
 from rig.network.complexity import Complexity
@@ -74,6 +75,8 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, choice: Choice)
     With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
     rate, as NeuroBench's algorithm track defines them.
     """
+    if inputs is None:
+        refuse_idle("without --input", "dt_s")
     read = graph.read(path)
     network = graph.network(read)
     table = Table("node", "kind", "in", "out", "parameters", "times")
@@ -135,7 +138,11 @@ def check(path: Path, dt_s: float | None, choice: Choice) -> int:
 @conventions_options
 @click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="OUT.npz", help="Write all values."
+    "--output",
+    type=click.Path(path_type=Path),
+    callback=to_write,
+    metavar="OUT.npz",
+    help="Write all values.",
 )
 @click.option(
     "--fixed-point",
@@ -199,7 +206,9 @@ def _fixed(path: Path, values: Any, dt_s: float | None, choice: Choice) -> Fixed
 def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
     if unknown := [name for name in record if name not in names]:
         raise ConfigError(
-            f"no node {unknown[0]!r}", path="--record", try_next=f"one of {', '.join(names)}"
+            f"no node {unknown[0]!r}",
+            path="--record",
+            try_next=f"{did_you_mean(unknown[0], names)}one of {', '.join(names)}",
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from rig.cli.models.conventions_options import conventions_options
+from rig.cli.options import to_write
 from rig.cli.printed.terminal import Terminal, escape
 from rig.errors import DataError
 from rig.network import graph
@@ -39,6 +40,7 @@ _OUT = Terminal()
     required=True,
     metavar="QUANTISED.nir|.json",
     type=click.Path(path_type=Path),
+    callback=to_write,
     help="Where to write it.",
 )
 @click.option(
@@ -53,7 +55,11 @@ _OUT = Terminal()
 )
 @conventions_options
 @click.option(
-    "--report", metavar="REPORT.json", type=click.Path(path_type=Path), help="Write the report."
+    "--report",
+    metavar="REPORT.json",
+    type=click.Path(path_type=Path),
+    callback=to_write,
+    help="Write the report.",
 )
 def quantize(
     path: Path,

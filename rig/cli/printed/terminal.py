@@ -116,6 +116,12 @@ def print_error(console: Console, error: RigError) -> None:
         console.print(f"  {escape(line)}", soft_wrap=True)
 
 
+def print_stopped(console: Console, left: Sequence[str]) -> None:
+    """Print that a command was stopped, and what it leaves."""
+    for line in ("stopped", *(f"  {one}" for one in left)):
+        console.print(escape(line), soft_wrap=True, highlight=False)
+
+
 def print_rows(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
     """Print a list with a title."""
     console.print(f"[bold]{escape(title)}[/]")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from rig import small_text
 from rig.errors import DataError
 from rig.importers.tables import csv_preamble, dated
 from rig.importers.tables.numeral import is_number
@@ -52,7 +53,7 @@ def form_of(path: Path) -> Form:
         raise DataError(
             f"{path} is neither a JLS file nor a text table",
             evidence=f"it begins with {head[:16]!r}, and line {line} has a zero byte",
-            try_next=ZEROS,
+            try_next=small_text.UTF_8_TRY if b"\0" in head[:2] else ZEROS,
         )
     lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
     comments = [at for at, line in enumerate(lines) if line.startswith("#")]

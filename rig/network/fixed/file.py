@@ -21,6 +21,7 @@ import numpy as np
 from cattrs.gen import make_dict_unstructure_fn, override
 from cattrs.strategies import configure_tagged_union
 
+from rig import small_text
 from rig.errors import DataError
 from rig.network import graph as graphs
 from rig.network.fixed.checks import require_whole
@@ -173,7 +174,7 @@ def read(path: Path) -> FixedNetwork:
     """
     if path.suffix == ".json":
         try:
-            return from_text(path.read_text(encoding="utf-8").strip(), path)
+            return from_text(small_text.read(path).strip(), path)
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{path} cannot be read", evidence=str(error)) from error
     graph = graphs.read(path)

@@ -59,7 +59,7 @@ def quantised(
     if step_s is None or not BITS_MIN <= bits <= BITS_MAX:
         raise DataError(
             f"a time step of {step_s} s and weights of {bits} bit",
-            try_next=f"--dt, in seconds; {BITS_MIN} to {BITS_MAX} bits",
+            try_next=f"--dt SECONDS, in a bench file dt_s; {BITS_MIN} to {BITS_MAX} bits",
         )
     chosen = how or conventions.stated(graph.taken_apart(read)[0])
     network = with_late_spikes(network, chosen, step_s)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig import small_text
 from rig.errors import DataError
 from scenarios.tasks.asc.audio import wav_header
 
@@ -194,7 +196,7 @@ def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
     under the scene it is listed as.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with io.StringIO(small_text.read(path, newline="")) as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise DataError(f"{path} cannot be read", evidence=str(problem)) from problem

@@ -38,7 +38,7 @@ class LabelRow:
 def read_labels(path: Path) -> list[LabelRow]:
     """Read a list of labels; raises DataError with file and line where a row cannot be meant."""
     try:
-        with io.StringIO(small_text.read(path, encoding="utf-8-sig", newline="")) as file:
+        with io.StringIO(small_text.read(path, newline="")) as file:
             reader = csv.reader(file, skipinitialspace=True, strict=True)
             lines = [(reader.line_num, [field.strip() for field in fields]) for fields in reader]
     except FileNotFoundError as error:

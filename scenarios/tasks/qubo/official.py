@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import table_file
+from rig import small_text, table_file
 from rig.errors import ConfigError, DataError, storage_error
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
@@ -198,7 +198,7 @@ def _bytes(path: Path) -> bytes:
 
 def _lines(path: Path, content: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
     try:
-        table = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+        table = csv.DictReader(io.StringIO(small_text.text_of(content), newline=""))
         lines = [line for line in table if any(line.values())]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} is no table", evidence=repr(error)) from error

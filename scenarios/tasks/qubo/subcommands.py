@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from rig.cli.exit_codes import FAIL
+from rig.cli.options import to_write
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import escape
 from rig.errors import ConfigError, DataError
@@ -42,6 +43,7 @@ from scenarios.tasks.qubo.targets import Target, Targets
 @click.option(
     "--keep",
     type=FILE,
+    callback=to_write,
     metavar="TABLE",
     help="Keep what beats its target: a table of your own, made where there is none.",
 )
@@ -116,7 +118,12 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     show_default=True,
     help="No graph with more edges is tried.",
 )
-@click.option("--out", type=FILE, help="Where the evidence goes; largest-BENCH.json by default.")
+@click.option(
+    "--out",
+    type=FILE,
+    callback=to_write,
+    help="Where the evidence goes; largest-BENCH.json by default.",
+)
 def largest(
     bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max: int, out: Path | None
 ) -> int:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 
 import click
 
+from rig.cli.options import refuse_idle
 from rig.cli.printed.terminal import escape
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu
 from scenarios.tasks.qubo import targets as table
@@ -158,6 +160,22 @@ def targets(
     The shipped table has the published workloads. A table of your own may have any: official seeds,
     other sizes and densities.
     """
+    searching = ("search_s", "kamis_s", "prove_s")
+    if show or verify:
+        beside = "beside --show" if show else "beside --verify"
+        refuse_idle(
+            beside, "method", "reads", "restarts", "solver_seeds", "jobs", "dask", *searching
+        )
+        if show:
+            refuse_idle(beside, "verify")
+        elif official is not None:
+            refuse_idle("beside --verify --official", "path")
+    elif method == "dwave-tabu":
+        refuse_idle("with --method dwave-tabu", "path", *searching)
+    else:
+        refuse_idle("without --method dwave-tabu", "reads", "restarts")
+    if dask:
+        refuse_idle("beside --dask", "jobs")
     if method == "dwave-tabu" and not (show or verify):
         return _make_official(
             official,
@@ -168,7 +186,9 @@ def targets(
         )
     if show:
         OUT.print(
-            overview.markdown(table.read(path), officials_in(official)),
+            overview.markdown(
+                _of(table.read(path), (sizes, densities, problems)), officials_in(official)
+            ),
             end="",
             highlight=False,
             markup=False,
@@ -330,6 +350,16 @@ def _named(filters: Sequence[Sequence[float]], workload: Workload) -> bool:
     """Return whether a workload is of the sizes, densities and seeds named; none named: of all."""
     parts = (workload.nodes, workload.density, workload.seed)
     return all(not named or part in named for named, part in zip(filters, parts, strict=True))
+
+
+def _of(read: Targets, filters: Sequence[Sequence[float]]) -> Targets:
+    """Return the rows of the workloads that are named; raise DataError where there are none."""
+    rows = {each: row for each, row in read.rows.items() if _named(filters, each)}
+    if not rows:
+        raise DataError(
+            "the table has no such workload", try_next="rig qubo targets --show lists all"
+        )
+    return replace(read, rows=rows)
 
 
 def _is_of(filters: Sequence[Sequence[float]], target: Target) -> bool:

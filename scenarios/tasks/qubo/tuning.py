@@ -10,13 +10,12 @@ has the say, and where none does, the solver's own values hold.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, did_you_mean
 from scenarios.tasks.qubo.graph import Workload
 
 RULE = (
@@ -116,12 +115,11 @@ def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
     """
     if name in known:
         return
-    meant = difflib.get_close_matches(name, [*LIMITS, *known], n=1)
     raise ConfigError(
         f"{name!r} is neither a limit nor a parameter of any program",
         path=path,
         evidence=f"limits are {', '.join(LIMITS)}; parameters {', '.join(known)}",
-        try_next=f"{meant[0]}?" if meant else "",
+        try_next=did_you_mean(name, [*LIMITS, *known]).strip(),
     )
 
 

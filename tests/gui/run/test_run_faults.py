@@ -164,3 +164,20 @@ def test_a_run_that_is_about_to_begin_is_not_begun_twice(run_at: At, tmp_path: P
     at.over()
     assert at.flight is first
     assert len(list(at.root.iterdir())) == 1
+
+
+def test_a_folder_that_takes_no_sessions_is_refused_before_anything_is_opened(
+    run_at: At, tmp_path: Path, worlds: list[World]
+) -> None:
+    at = run_at(VIRTUAL_NULL)
+    taken = tmp_path / "taken"
+    taken.touch()
+    at.fill("run-root", str(taken / "sessions"))
+    at.planned()
+    planned = len(worlds)
+    at.start()
+    at.over()
+    assert at.picture.stage is Stage.FAILED
+    assert f"{taken / 'sessions'} cannot be written or read" in at.screen.notice.text
+    assert "--" not in at.screen.notice.text
+    assert len(worlds) == planned

@@ -38,6 +38,12 @@ def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> No
     trace.write_bytes(content)
     checked = rig("check", folder, cwd=tmp_path)
     assert checked.returncode == 1 and "trial-2/trace.jls" in checked.stdout
+    # Refused before anything is computed, and so before it is found that the trace was changed.
+    (tmp_path / "claim.toml").write_text("energy_infre = 1\n")
+    refused = rig("check", folder, "--claim", "claim.toml", cwd=tmp_path)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert "claim.energy_infre: the session has no such metric" in refused.stderr
+    assert "did you mean energy_infer" in refused.stderr
 
     listed = rig("list", cwd=tmp_path)
     assert folder.name in listed.stdout and "success, PASS" in listed.stdout
@@ -108,7 +114,7 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
         (["check", "nosuch"], 2, "nosuch"),
         (["check", "."], 2, "no session folder"),
         (["report", "."], 2, "try:"),
-        (["bogus"], 2, "No such command"),
+        (["bogus"], 2, "rig has no command bogus"),
     ],
 )
 def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(
@@ -151,8 +157,15 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
     process.signal(how)
     done = process.ended(60.0)
     assert done.returncode == 130
-    assert "stopped" in done.stderr and "Traceback" not in done.stderr
-    checked = rig("check", lines[0].parent.parent, cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    folder = lines[0].parent.parent.relative_to(tmp_path)
+    assert done.stderr.strip().splitlines() == [
+        "stopped",
+        "  the supply is off",
+        f"  {folder} is kept",
+        f"  try: rig resume {folder}",
+    ]
+    checked = rig("check", folder, cwd=tmp_path)
     assert checked.returncode == 1
     assert "session abort" in checked.stdout and "samples measured" in checked.stdout
 

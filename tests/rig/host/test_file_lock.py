@@ -41,4 +41,4 @@ def test_many_sessions_of_one_second_have_folders_of_their_own_up_to_a_limit(
     assert len(made) == 999
     with pytest.raises(BenchError, match="999 sessions of this second") as caught:
         SessionFolder.create(tmp_path, "bench")
-    assert "--sessions" in caught.value.try_next
+    assert "in other folders" in caught.value.try_next

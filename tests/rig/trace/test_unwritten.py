@@ -79,7 +79,7 @@ def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(tmp_path: 
         """,
     )
     try_next = (
-        "quota and largest file of this disk, or another one (--sessions); what was "
+        "quota and largest file of this disk, or another one; what was "
         "written before is in trace.jls.partial"
     )
     assert (

@@ -92,7 +92,7 @@ def test_a_part_without_room_is_refused_with_its_largest_nodes_before_anything_i
     assert not (folder / "network.nir").exists()
     with pytest.raises(ConfigError, match="project of another port"):
         build(folder, *words[:-1], "mps2")
-    with pytest.raises(ConfigError, match="no network to build"):
+    with pytest.raises(ConfigError, match="--steps has no effect without --model"):
         build(folder, "--steps", "4")
 
 

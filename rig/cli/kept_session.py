@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command that was stopped says of the session that it leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from rig.store.events import Event, SessionFinished, SessionResumed, SessionStarted
+
+
+class KeptSession:
+    """A subscriber of sessions, one after the other, that notes on Ctrl-C which folders are kept,
+    and what goes on with them; `folder` is that of a session which is resumed.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folders = [] if folder is None else [folder]
+        self._finished: set[Path] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Hear one event."""
+        if isinstance(event, SessionStarted | SessionResumed):
+            self._folders.append(event.folder)
+        elif isinstance(event, SessionFinished) and event.status == "success":
+            self._finished.add(self._folders[-1])
+
+    def __enter__(self) -> KeptSession:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Note what is kept."""
+        if not isinstance(error, KeyboardInterrupt):
+            return
+        # Another note says that a supply may still be on.
+        if not getattr(error, "__notes__", ()):
+            error.add_note("the supply is off")
+        if not self._folders:
+            error.add_note("no session was begun")
+        for folder in dict.fromkeys(self._folders):
+            is_finished = folder in self._finished
+            error.add_note(f"{folder} is {'finished' if is_finished else 'kept'}")
+            error.add_note(f"try: rig {'report' if is_finished else 'resume'} {folder}")

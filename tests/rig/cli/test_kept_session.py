@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Ctrl-C leaves: it is said which folder is kept, and what goes on with it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rig.cli.kept_session import KeptSession
+from rig.cli.printed.terminal import print_stopped
+from rig.store.events import SessionFinished, SessionResumed, SessionStarted
+from tests.screens import compare, screen
+
+FIRST = Path("sessions/first")
+SECOND = Path("sessions/second")
+
+
+def noted(kept: KeptSession, *notes: str) -> list[str]:
+    """Return the notes of a Ctrl-C that a command with this session gets, after others."""
+    with pytest.raises(KeyboardInterrupt) as caught, kept:
+        error = KeyboardInterrupt()
+        for note in notes:
+            error.add_note(note)
+        raise error
+    return list(caught.value.__notes__)
+
+
+def started(folder: Path) -> SessionStarted:
+    return SessionStarted(folder, 5, 40, {})
+
+
+def test_before_a_session_was_begun_there_is_none() -> None:
+    assert noted(KeptSession()) == ["the supply is off", "no session was begun"]
+
+
+def test_one_that_was_begun_can_be_resumed_and_a_finished_one_reported() -> None:
+    kept = KeptSession()
+    kept(started(FIRST))
+    kept(SessionFinished("success"))
+    kept(started(SECOND))
+    kept(SessionFinished("abort", "stopped by the user"))
+    found = screen(lambda out: print_stopped(out, noted(kept)), 80)
+    compare(Path(__file__).parent / "screens" / "stopped.txt", found)
+
+
+def test_one_that_is_resumed_is_kept_before_it_goes_on_and_after() -> None:
+    kept = KeptSession(FIRST)
+    expected = ["the supply is off", f"{FIRST} is kept", f"try: rig resume {FIRST}"]
+    assert noted(kept) == expected
+    kept(SessionResumed(FIRST, 5, 40, 1, 0))
+    assert noted(kept) == expected
+
+
+def test_a_supply_that_may_be_on_is_not_said_to_be_off() -> None:
+    notes = noted(KeptSession(), "the supply may still be on: no answer")
+    assert notes == ["the supply may still be on: no answer", "no session was begun"]
+
+
+def test_other_errors_are_left_as_they_are() -> None:
+    with pytest.raises(ValueError, match=r"^other$") as caught, KeptSession():
+        raise ValueError("other")
+    assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.parametrize("blocked", ["click", "rig.cli.main", "rig.cli.run"])
+def test_while_modules_are_imported_it_ends_without_a_traceback(
+    tmp_path: Path, blocked: str
+) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        pytest.skip("what this process ignores, its children ignore")
+    code = f"""
+import sys, time
+
+class Blocks:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == {blocked!r}:
+            print("in", flush=True)
+            try:
+                time.sleep(600)  # until the signal
+            except BaseException:
+                pass  # as a library may drop it
+
+from rig.__main__ import main
+sys.meta_path.insert(0, Blocks)
+sys.argv = ["rig", "run", "nosuch.toml"]
+main()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "in\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "stopped; nothing was opened, and nothing was written\n"
