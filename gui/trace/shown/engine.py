@@ -5,7 +5,6 @@ background thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from gui.trace.shown.band_layout import BandSpans
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session, SessionProblem, open_session
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
-from rig.api.traces.statistics import Stopped
 from rig.api.traces.trace import SessionTrace, open_trace
-from rig.api.trials.overlay import Overlay, overlay
+from rig.api.trials.overlay import Occasion, of_segments
 from rig.errors import DataError, RigError
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
@@ -40,7 +38,8 @@ class Subject:
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
     each gap, `causes` say why, `reduced_s` has one for each stretch of means. `spans` and `bands`
     are the measured windows, as rows and as drawn; `band_names` are the texts of the bands,
-    `borders_s` all ends of windows. `notes` say how the file was read.
+    `borders_s` all ends of windows, `occasions` the samples in all segments of the trial. `notes`
+    say how the file was read.
     """
 
     path: Path
@@ -66,6 +65,7 @@ class Subject:
     annotations: Annotations
     notes: tuple[str, ...]
     reduced_s: Array
+    occasions: tuple[Occasion, ...]
 
     @property
     def resolution_s(self) -> float:
@@ -120,14 +120,6 @@ def open_subject(
         return _subject(path, trace, None, 0, "", 1, (), (), 1)
     trace.close()
     return open_subject(place.session, place.trial, place.rail, place.segment)
-
-
-def overlaid(
-    session: Session, trials: Sequence[int], step: int, rail: str, stopped: Stopped
-) -> Overlay:
-    """Lay trials over each other; those without windows, as one that was cut off, are left out."""
-    kept = [trial for trial in trials if len(session.spans(trial, rail))]
-    return overlay(session, kept, step, rail, stopped=stopped)
 
 
 def _subject(
@@ -186,6 +178,19 @@ def _subject(
         annotations,
         (*trace.notes, *notes),
         reduced_s,
+        _occasions(session, spans, trial, rail, segment, segment_count),
+    )
+
+
+def _occasions(
+    session: Session | None, spans: Spans | None, trial: int, rail: str, segment: int, count: int
+) -> tuple[Occasion, ...]:
+    """Return the samples of a trial of a session, of all its segments."""
+    if session is None or spans is None:
+        return ()
+    numbers = range(1, count + 1)
+    return of_segments(
+        spans if number == segment else session.spans(trial, rail, number) for number in numbers
     )
 
 

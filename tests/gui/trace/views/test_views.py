@@ -37,22 +37,43 @@ def _shown(qtbot: QtBot, screen: TraceScreen, widget: Any) -> None:
     qtbot.waitUntil(lambda: screen.idle() and widget.isVisible(), timeout=10_000)
 
 
-def test_the_trials_are_overlaid_on_the_edge_of_a_step(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_orders(
+    screen: TraceScreen, qtbot: QtBot, virtual_session: Path
+) -> None:
+    import rig
+
+    session = rig.open_session(virtual_session)
+    screen.open(virtual_session, trial=4)
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 4)
+    _settled(qtbot, screen)
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    kinds = [(span.kind, span.phase) for span in state.subject.spans]
+    place = kinds.index(("sample", "infer"))
+    wanted = state.subject.spans[place]
     screen.windows.table.selectRow(place)
     _shown(qtbot, screen, screen.overlay)
     found = screen.overlay.shown
     assert found is not None
     assert [one.trial for one in found.trials] == [1, 2, 3, 4, 5]
-    assert found.trials[0].step == state.subject.spans[place].step
-    assert found.trials[0].start_s == state.subject.spans[place].start_s
+    assert (found.sample, found.repetition) == (wanted.sample, 1)
+    assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
+    for one in found.trials:
+        spans = [span for span in session.spans(one.trial) if span.step == one.step]
+        assert {span.sample for span in spans} == {wanted.sample}
+        assert min(span.start_s for span in spans) == one.start_s
+    assert len({one.step for one in found.trials}) > 1, "the trials have other orders"
     assert len(screen.overlay.table.rows) == 5
-    before = screen.overlay.step.value()
-    qtbot.mouseClick(screen.overlay.next, _left())
+    for button, back in ((screen.overlay.next, False), (screen.overlay.previous, True)):
+        qtbot.mouseClick(button, _left())
+        _settled(qtbot, screen)
+        assert screen.overlay.shown is not None
+        assert (screen.overlay.shown.sample == wanted.sample) is back
+    # Another trial of the session is shown in the same sample.
+    screen.open(virtual_session, trial=2)
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
     _settled(qtbot, screen)
-    assert screen.overlay.step.value() > before
+    assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
 
 
 def test_an_edge_is_shown_with_its_uncertainty(
