@@ -9,9 +9,9 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR
+from gui.picture.bands_item import band_colour
 from gui.theme import Theme
-from gui.trace.picture.bands_item import band_colour
-from gui.trace.shown.engine import IDLE_COLOUR, WARM_UP_COLOUR
 from rig.plain_text import visible
 
 _BOX_PX = 11

@@ -8,11 +8,11 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.picture.lanes import Lanes
+from gui.picture.painting import line_pen, mixed
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.picture.lanes import Lanes
-from gui.trace.picture.painting import line_pen, mixed
 from gui.trace.shown.markers import Mark, Markers, Part
-from gui.trace.shown.viewport import Viewport
 from rig.units import quantity
 
 #: How near a line is grabbed, in pixels.

@@ -13,11 +13,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.theme import Theme
-from gui.trace.picture import sync_shape, ticks
-from gui.trace.picture.bands_item import BandsItem, band_colour, paint_gaps
-from gui.trace.picture.envelope_item import Envelope, paint_envelope
-from gui.trace.picture.lanes import (
+from gui.picture import sync_shape, ticks
+from gui.picture.bands_item import BandsItem, band_colour, paint_gaps
+from gui.picture.envelope_item import Envelope, paint_envelope
+from gui.picture.lanes import (
     TIME_TICK_PX,
     Lanes,
     laid_out,
@@ -26,8 +25,9 @@ from gui.trace.picture.lanes import (
     paint_y_axis,
     ticks_for,
 )
+from gui.picture.painting import draw_lines, line_pen, mixed
+from gui.theme import Theme
 from gui.trace.picture.markers_item import paint_markers
-from gui.trace.picture.painting import draw_lines, line_pen, mixed
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from rig.api.traces.columns import Band, Columns

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.trace.shown.band_layout import BandSpans
+from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR, BandSpans
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session, SessionProblem, open_session
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
@@ -24,9 +24,6 @@ from rig.units import quantity
 
 Array = NDArray[np.float64]
 
-#: Colour of spans that do not count; phases have 0 and more.
-WARM_UP_COLOUR = -1
-IDLE_COLOUR = -2
 #: Fewer are no picture.
 _LEAST_SAMPLES = 2
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gui.picture import sync_shape, ticks
+from gui.picture.band_layout import BandSpans
+from gui.picture.viewport import Viewport
 from gui.trace.panels import entry
-from gui.trace.picture import sync_shape, ticks
 from gui.trace.shown import band_layout
-from gui.trace.shown.band_layout import BandSpans
 from gui.trace.shown.history import History
 from gui.trace.shown.markers import Markers
 from gui.trace.shown.scales import Scale
-from gui.trace.shown.viewport import Viewport
 
 _MOVES = st.lists(
     st.one_of(

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter
 
+from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
+from gui.picture.painting import draw_rectangles, mixed
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.picture.painting import draw_rectangles, mixed
-from gui.trace.shown.band_layout import BandSpans, laid_out
-from gui.trace.shown.engine import IDLE_COLOUR, WARM_UP_COLOUR
-from gui.trace.shown.viewport import Viewport
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.picture.painting import line_pen, mixed
+from gui.picture.ticks import Ticks
 from gui.theme import Theme
-from gui.trace.picture.painting import line_pen, mixed
-from gui.trace.picture.ticks import Ticks
 
 #: Widths and heights in pixels.
 LEFT_PX = 84.0

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
-from gui.trace.picture.painting import draw_lines, draw_polyline, line_pen
-from gui.trace.shown.viewport import Viewport
+from gui.picture.painting import draw_lines, draw_polyline, line_pen
+from gui.picture.viewport import Viewport
 
 Array = NDArray[np.float64]
 
