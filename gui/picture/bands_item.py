@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter
 
-from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
+from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
 from gui.picture.painting import draw_rectangles, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
@@ -19,12 +21,14 @@ _SHARE = 0.16
 _LOUD = 0.85
 #: More bands are painted as a row of pixels.
 _FEW = 150
+#: A phase of so many pixels may be named.
+_NAMED_PX = 30.0
 
 
 def band_colour(colour: int, theme: Theme, loud: bool = False) -> QColor:
-    """Return the fill of a band of a phase, an idle time, or a warm-up query."""
+    """Return the fill of a band of a phase, an idle time, a warm-up query, or one not known yet."""
     share = _LOUD if loud else _SHARE
-    if colour == WARM_UP_COLOUR:
+    if colour in (WARM_UP_COLOUR, UNKNOWN_COLOUR):
         return mixed(theme.muted, theme.base, share * 0.5)
     if colour == IDLE_COLOUR:
         return mixed(theme.muted, theme.base, share)
@@ -66,6 +70,44 @@ class BandsItem:
             low = area.left() + left * area.width()
             high = area.left() + right * area.width()
             draw_rectangles(painter, low, high, area.top(), area.bottom())
+
+    def paint_strip(
+        self,
+        painter: QPainter,
+        spans: BandSpans,
+        names: Sequence[str],
+        view: Viewport,
+        area: QRectF,
+        theme: Theme,
+    ) -> None:
+        """Paint the strip of phases, with the names of those that have the room."""
+        if not area.height():
+            return
+        inner = area.adjusted(0, 2, 0, -1)
+        self.paint(painter, spans, view, inner, theme, loud=True)
+        if self.count > area.width() / _NAMED_PX:
+            return
+        first = int(np.searchsorted(spans.reached_s, view.start_s, side="right"))
+        last = int(np.searchsorted(spans.start_s, view.stop_s, side="left"))
+        metrics = QFontMetricsF(painter.font())
+        for place in range(first, last):
+            left = max(view.fraction(float(spans.start_s[place])), 0.0) * area.width()
+            stop_s = float(spans.stop_s[place])
+            if place + 1 < len(spans):
+                # What lies in a stream has names of its own.
+                stop_s = min(stop_s, float(spans.start_s[place + 1]))
+            right = min(view.fraction(stop_s), 1.0) * area.width()
+            text = names[place]
+            if metrics.horizontalAdvance(text) + 8 > right - left:
+                continue
+            fill = band_colour(int(spans.colour[place]), theme, loud=True)
+            dark = fill.lightnessF() > 0.5
+            painter.setPen(QColor("#101216" if dark else "#ffffff"))
+            painter.drawText(
+                QRectF(area.left() + left, area.top(), right - left, area.height()),
+                Qt.AlignmentFlag.AlignCenter,
+                text,
+            )
 
     def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
         """Return many bands as a picture one pixel high, which costs the same whatever their

@@ -132,9 +132,14 @@ def label(figure: Figure, marked: str, session: str = "") -> None:
     """Put above a figure what must stand beside its numbers, and the session that they are of; what
     is in its texts and cannot be seen is shown.
     """
-    if above := "   ".join(filter(None, (session, marked))):
-        colour, weight = (BAD, "bold") if marked else (FAINT, "normal")
-        figure.suptitle(above, x=0.997, ha="right", color=colour, weight=weight, size=9)
+    above = "   ".join(filter(None, (session, marked)))
+    colour, weight = (BAD, "bold") if marked else (FAINT, "normal")
+    if above:
+        # A legend beside the axes has the first line.
+        line = "\n" if session and figure.legends else ""
+        figure.suptitle(
+            line + above, x=0.997, ha="right", color=colour, weight=weight, size=9, linespacing=1.5
+        )
     for shown in _texts(figure):
         shown.set_text(visible(shown.get_text()))
 

@@ -5,6 +5,7 @@ background thread.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.trials.overlay import Occasion, of_segments
 from rig.errors import DataError, RigError
+from rig.report import palette
+from rig.store import provenance_file
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
 from rig.units import quantity
@@ -35,8 +38,8 @@ class Subject:
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
     each gap, `causes` say why, `reduced_s` has one for each stretch of means. `spans` and `bands`
     are the measured windows, as rows and as drawn; `band_names` are the texts of the bands,
-    `borders_s` all ends of windows, `occasions` the samples in all segments of the trial. `notes`
-    say how the file was read.
+    `phases` those of their colours, `borders_s` all ends of windows, `occasions` the samples in all
+    segments of the trial. `notes` say how the file was read.
     """
 
     path: Path
@@ -53,7 +56,7 @@ class Subject:
     spans: tuple[TrialSpan, ...]
     bands: BandSpans
     band_names: tuple[str, ...]
-    phases: tuple[str, ...]
+    phases: Mapping[int, str]
     problems: tuple[SessionProblem, ...]
     has_sync: bool
     borders_s: Array
@@ -150,7 +153,7 @@ def _subject(
         share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
         notes = (*notes, f"{share}: means in place of samples")
     labels, problems = _around(session, trial)
-    bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
+    bands, band_names, phases = _bands(spans, session)
     return Subject(
         path,
         trace,
@@ -166,7 +169,7 @@ def _subject(
         () if spans is None else tuple(spans),
         bands,
         band_names,
-        () if spans is None else spans.phases,
+        phases,
         problems,
         trace.has_sync,
         np.zeros(0) if spans is None else spans.borders_s,
@@ -218,11 +221,17 @@ def _around(
     return labels, problems
 
 
-def _bands(spans: Spans) -> tuple[BandSpans, tuple[str, ...]]:
-    """Return what is drawn of spans, and their names: crossings lie in their search, whose band is
-    enough.
+def _bands(
+    spans: Spans | None, session: Session | None
+) -> tuple[BandSpans, tuple[str, ...], Mapping[int, str]]:
+    """Return what is drawn of spans, their names, and those of their colours: crossings lie in
+    their search, whose band is enough.
     """
-    colour = spans.phase.copy()
+    if spans is None or session is None:
+        return BandSpans.none(), (), {}
+    of_task = provenance_file.read(SessionFolder(session.path)).task.phases
+    numbers = [palette.place(phase, of_task) for phase in spans.phases]
+    colour = np.array(numbers, dtype=np.int64)[spans.phase]
     colour[spans.kind == WARM_UP] = WARM_UP_COLOUR
     colour[spans.kind == IDLE] = IDLE_COLOUR
     drawn = np.flatnonzero(spans.kind != CROSSING)
@@ -233,4 +242,7 @@ def _bands(spans: Spans) -> tuple[BandSpans, tuple[str, ...]]:
         f"warm-up {spans.phases[phase]}" if warm else spans.phases[phase]
         for phase, warm in zip(spans.phase[drawn], warm_up[drawn], strict=True)
     )
-    return bands, names
+    of_colours = dict(zip(numbers, spans.phases, strict=True))
+    of_colours |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
+    shown = set(colour[drawn].tolist())
+    return bands, names, {number: of_colours[number] for number in of_colours if number in shown}

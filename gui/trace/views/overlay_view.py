@@ -199,8 +199,9 @@ class OverlayView(QWidget):
         for plot in (self.power, self.difference):
             plot.clear()
         self.power.legend()
-        for place, one in enumerate(found.trials):
-            colour = self.theme.bad if one.trial == found.odd else colours[place % len(colours)]
+        for one in found.trials:
+            own = colours[(one.trial - 1) % len(colours)]
+            colour = self.theme.bad if one.trial == found.odd else own
             width = 2.0 if one.trial == found.odd else 1.0
             name = f"trial {one.trial}" + (", the odd one" if one.trial == found.odd else "")
             self.power.curve(found.middle_s, one.power_w, colour, name, width)

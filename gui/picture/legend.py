@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR
 from gui.picture.bands_item import band_colour
 from gui.theme import Theme
 from rig.plain_text import visible
@@ -28,12 +27,12 @@ class Legend(QWidget):
         self.theme = theme
         self._entries: list[tuple[int, str]] = []
 
-    def set_phases(self, phases: Sequence[str], colours: Collection[int]) -> None:
+    def set_phases(self, names: Mapping[int, str]) -> None:
         """Name the phases that are drawn, by the number of their colour."""
-        drawn = set(colours)
-        names = {number: visible(phase) for number, phase in enumerate(phases)}
-        names |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
-        self._entries = [(number, name) for number, name in names.items() if number in drawn]
+        entries = [(number, visible(names[number])) for number in sorted(names, key=_order)]
+        if entries == self._entries:
+            return
+        self._entries = entries
         self.setAccessibleName("Phases: " + ", ".join(name for _, name in self._entries))
         self.updateGeometry()
         self.update()
@@ -67,3 +66,8 @@ class Legend(QWidget):
                 name,
             )
             x += _BOX_PX + 5 + wide + _SPACE_PX
+
+
+def _order(number: int) -> tuple[bool, int]:
+    """Return the place of a colour: phases before what does not count."""
+    return number < 0, abs(number)
