@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPaintEngine, QPainter
 
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
 from gui.picture.painting import draw_rectangles, mixed
@@ -19,8 +19,9 @@ Array = NDArray[np.float64]
 
 _SHARE = 0.16
 _LOUD = 0.85
-#: More bands are painted as a row of pixels.
+#: More bands are painted as a row of pixels, but in files of vectors.
 _FEW = 150
+_VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf)
 #: A phase of so many pixels may be named.
 _NAMED_PX = 30.0
 
@@ -61,7 +62,7 @@ class BandsItem:
         if self._of is None or of[1:] != self._of[1:] or spans is not self._of[0]:
             self._of = of
             self._lay_out(spans, view, int(area.width()))
-        if self.count > _FEW:
+        if self.count > _FEW and painter.paintEngine().type() not in _VECTORS:
             painter.drawImage(area, self._row(int(area.width()), theme, loud))
             return
         painter.setPen(Qt.PenStyle.NoPen)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture.bands_item import band_colour
@@ -25,15 +25,15 @@ class Legend(QWidget):
         self.setObjectName("trace-legend")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.theme = theme
-        self._entries: list[tuple[int, str]] = []
+        self.entries: list[tuple[int, str]] = []
 
     def set_phases(self, names: Mapping[int, str]) -> None:
         """Name the phases that are drawn, by the number of their colour."""
         entries = [(number, visible(names[number])) for number in sorted(names, key=_order)]
-        if entries == self._entries:
+        if entries == self.entries:
             return
-        self._entries = entries
-        self.setAccessibleName("Phases: " + ", ".join(name for _, name in self._entries))
+        self.entries = entries
+        self.setAccessibleName("Phases: " + ", ".join(name for _, name in self.entries))
         self.updateGeometry()
         self.update()
 
@@ -46,26 +46,36 @@ class Legend(QWidget):
         """Return the size of all names."""
         metrics = QFontMetrics(self.font())
         wide = sum(
-            _BOX_PX + 5 + metrics.horizontalAdvance(name) + _SPACE_PX for _, name in self._entries
+            _BOX_PX + 5 + metrics.horizontalAdvance(name) + _SPACE_PX for _, name in self.entries
         )
         return QSize(wide, metrics.height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint colours and names."""
-        painter = QPainter(self)
-        metrics = QFontMetrics(self.font())
-        x = 0.0
-        for number, name in self._entries:
-            box = QRectF(x, (self.height() - _BOX_PX) / 2, _BOX_PX, _BOX_PX)
-            painter.fillRect(box, band_colour(number, self.theme, loud=True))
-            wide = metrics.horizontalAdvance(name)
-            painter.setPen(QColor(self.theme.text))
-            painter.drawText(
-                QRectF(x + _BOX_PX + 5, 0, wide + 2, self.height()),
-                Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-                name,
-            )
-            x += _BOX_PX + 5 + wide + _SPACE_PX
+        with QPainter(self) as painter:
+            paint_legend(painter, self.entries, self.rect().toRectF(), self.theme)
+
+
+def paint_legend(
+    painter: QPainter,
+    entries: Sequence[tuple[int, str]],
+    area: QRectF,
+    theme: Theme,
+) -> None:
+    """Paint colours and names in a line from the left of an area."""
+    metrics = QFontMetricsF(painter.font())
+    x = area.left()
+    for number, name in entries:
+        top = area.center().y() - _BOX_PX / 2
+        painter.fillRect(QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True))
+        wide = metrics.horizontalAdvance(name)
+        painter.setPen(QColor(theme.text))
+        painter.drawText(
+            QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height()),
+            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+            name,
+        )
+        x += _BOX_PX + 5 + wide + _SPACE_PX
 
 
 def _order(number: int) -> tuple[bool, int]:

@@ -191,25 +191,45 @@ def test_annotations_are_saved_beside_the_trace_and_come_back(
     assert screen.state.markers.marks[0].label == "wake-up"
 
 
-def test_a_picture_is_saved(screen: TraceScreen, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_picture_is_saved_with_what_it_is_of(
+    screen: TraceScreen, qtbot: QtBot, tmp_path: Path
+) -> None:
+    import re
+
     from PySide6.QtGui import QGuiApplication, QImage
 
+    state = screen.state
+    assert state is not None
+    assert "SIMULATED" in state.subject.labels
     screen.export.picture.setText(str(tmp_path / "shot.png"))
     for _ in range(2):
         _key(qtbot, screen, "P")
     assert {path.name for path in tmp_path.iterdir()} == {"shot.png", "shot-2.png"}
-    path = tmp_path / "shot.png"
-    image = QImage(str(path))
-    assert image.width() >= screen.stack.width()
-    assert not QGuiApplication.clipboard().pixmap().isNull()
+    image = QImage(str(tmp_path / "shot.png"))
+    assert image.width() == 2 * screen.stack.width()
+    assert image.height() > 2 * screen.stack.height()
+    assert QGuiApplication.clipboard().image().size() == image.size()
+    head = {image.pixel(x, y) for x in range(0, image.width(), 2) for y in range(4, 38)}
+    assert len(head) > 4, "session and labels stand above the picture"
     colours = {image.pixel(x, image.height() // 2) for x in range(0, image.width(), 3)}
     assert len(colours) > 3
     screen.export.picture.setText(str(tmp_path / "shot.svg"))
     _key(qtbot, screen, "P")
-    assert "<svg" in (tmp_path / "shot.svg").read_text("utf-8")[:2000]
-    screen.export.picture.setText(str(tmp_path / "nowhere" / "shot.png"))
+    text = (tmp_path / "shot.svg").read_text("utf-8")
+    said = "".join(re.findall(r">([^<>]+)</text>", text))
+    for words in (f"{state.subject.title}, trial 1", ", ".join(state.subject.labels)):
+        assert words in said
+    for words in ("infer", "Current (mA)", "Voltage (V)", "Power (mW)", "SYNC", " ms"):
+        assert words in said
+    assert "<image" not in text
+    screen.export.picture.setText(str(tmp_path / "shot.pdf"))
     _key(qtbot, screen, "P")
-    assert "try:" in screen.notice.text
+    assert (tmp_path / "shot.pdf").read_bytes().startswith(b"%PDF")
+    for suffix in ("png", "svg", "pdf"):
+        screen.notice.clear()
+        screen.export.picture.setText(str(tmp_path / "nowhere" / f"shot.{suffix}"))
+        _key(qtbot, screen, "P")
+        assert "try:" in screen.notice.text
 
 
 def test_no_spike_is_lost_at_any_zoom(screen: TraceScreen, qtbot: QtBot) -> None:
