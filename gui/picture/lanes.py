@@ -95,7 +95,7 @@ def paint_y_axis(
     tall = metrics.height()
     for place, text in zip(ticks.places, ticks.texts, strict=True):
         y = round(area.bottom() - (place - low) / (high - low) * area.height())
-        if not area.top() <= y <= area.bottom():
+        if not area.top() - 1 <= y <= area.bottom() + 1:
             continue
         painter.setPen(line_pen(grid))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
@@ -144,7 +144,7 @@ def paint_time_axis(
         )
     for place, text in zip(ticks.places, ticks.texts, strict=True):
         x = round(area.left() + (place - start_s) / span_s * area.width())
-        if not area.left() <= x <= area.right():
+        if not area.left() - 1 <= x <= area.right() + 1:
             continue
         painter.setPen(line_pen(grid))
         for lane in areas:
