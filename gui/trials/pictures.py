@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.style
@@ -22,10 +23,6 @@ from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, STYLE
 
 #: So long a size has to stay before a figure is drawn in it: drawing takes longer than a frame.
 _RESTING_MS = 120
-#: Colours of a figure as it is made, by their roles.
-_PAPER = {"paper": "#ffffff", "ink": INK, "faint": FAINT, "good": GOOD, "bad": BAD} | {
-    f"c{place}": colour for place, colour in enumerate(SERIES)
-}
 _SIDES = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 
 
@@ -39,7 +36,7 @@ class PictureView(QWidget):
         self.setObjectName(f"trials-picture-{picture.name}")
         self.caption = plain("trials-caption", picture.caption, wrap=True)
         self.canvas: Canvas | None = None
-        self._roles = _PAPER
+        self._roles = _MADE
         column = QVBoxLayout(self)
         if picture.figure is not None:
             self.canvas = Canvas(picture.figure, file_name)
@@ -59,7 +56,7 @@ class PictureView(QWidget):
         self.caption.setStyleSheet(f"color: {theme.muted}")
         if self.canvas is None:
             return
-        roles = _roles(theme)
+        roles = Roles.of(theme)
         recolour(self.canvas.figure, self._roles, roles)
         self._roles = roles
         if self.canvas.isVisible():
@@ -135,27 +132,46 @@ class Tools(NavigationToolbar2QT):
                 button.setAccessibleName(action.toolTip().replace("\n", ", "))
 
 
-def recolour(figure: Figure, old: dict[str, str], new: dict[str, str]) -> None:
-    """Replace colours of all that a figure has, as #rrggbb by their roles; opacities stay. What is
-    written on an image stays as it is, and so does what it is written on.
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The colours of a figure as #rrggbb, by what they are for."""
+
+    paper: str
+    ink: str
+    #: Faint, good, bad, and those of the series.
+    others: tuple[str, ...]
+
+    @classmethod
+    def of(cls, theme: Theme) -> Roles:
+        """Return the colours that a theme has for a figure."""
+        return cls(theme.base, theme.text, (theme.muted, theme.ok, theme.bad, *theme.phases))
+
+
+#: Those of a figure as it is made.
+_MADE = Roles("#ffffff", INK, (FAINT, GOOD, BAD, *SERIES))
+
+
+def recolour(figure: Figure, old: Roles, new: Roles) -> None:
+    """Replace colours of all that a figure has; opacities stay. What is written on an image stays
+    as it is, and so does what it is written on.
     """
-    colours = {old[role]: new[role] for role in old}
+    drawn = dict(zip((old.ink, *old.others), (new.ink, *new.others), strict=True))
     on_images = [axes for axes in figure.axes if axes.images]
     kept = {each for axes in on_images for each in (*axes.texts, axes.patch)}
-    paper = {figure.patch, *(axes.patch for axes in figure.axes)}
     # Only what is behind all is paper: another white is the white of a picture.
-    drawn = {old: shade for old, shade in colours.items() if shade != new["paper"]}
+    paper = {figure.patch, *(axes.patch for axes in figure.axes)}
     for artist in figure.findobj():
         if artist in kept:
             continue
+        colours = {old.paper: new.paper} if artist in paper else drawn
         for side in _SIDES:
             get = getattr(artist, f"get_{side}", None)
             put = getattr(artist, f"set_{side}", None)
             if get is not None and put is not None:
-                put(_changed(get(), colours if artist in paper else drawn))
+                put(_changed(get(), colours))
     for axes in figure.axes:
         # Also those ticks that are made when somebody zooms.
-        axes.tick_params(which="both", color=new["ink"], labelcolor=new["ink"])
+        axes.tick_params(which="both", color=new.ink, labelcolor=new.ink)
 
 
 def _changed(value: Any, colours: dict[str, str]) -> Any:
@@ -165,10 +181,3 @@ def _changed(value: Any, colours: dict[str, str]) -> Any:
     red, green, blue, opacity = to_rgba(value)
     other = colours.get(to_hex((red, green, blue)))
     return value if other is None or not opacity else (*to_rgb(other), opacity)
-
-
-def _roles(theme: Theme) -> dict[str, str]:
-    """Return the colours of a theme by the roles that they have in a figure."""
-    roles = {"paper": theme.base, "ink": theme.text, "faint": theme.muted}
-    roles |= {"good": theme.ok, "bad": theme.bad}
-    return roles | {f"c{place}": shade for place, shade in enumerate(theme.phases)}
