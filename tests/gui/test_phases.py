@@ -14,6 +14,8 @@ import pytest
 from PySide6.QtGui import QColor
 
 from gui.picture.bands_item import band_colour
+from gui.picture.lanes import ticks_for, time_ticks_for
+from gui.picture.ticks import linear
 from gui.run.frame import Frame
 from gui.run.live_view import LiveView
 from gui.run.phases import Strip
@@ -118,3 +120,19 @@ def test_what_is_chosen_hides_no_curve(
     state.place_dual(span.start_s, span.stop_s)
     assert state.chosen is not None and state.markers.chosen is not None
     assert curve() == before
+
+
+@pytest.mark.parametrize("size", [(1024, 700), (1400, 900)])
+def test_each_axis_of_the_trace_has_room_for_5_ticks_and_4_at_least(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path, size: tuple[int, int]
+) -> None:
+    window.resize(*size)
+    screen, _ = traced(window, qtbot, virtual_session)
+    window.go("trace")
+    qtbot.waitUntil(screen.idle)
+    lanes = screen.stack.lanes
+    rooms = [ticks_for(area) for area in lanes.signals.values()]
+    for room in (*rooms, time_ticks_for(lanes.time)):
+        assert room >= 5
+        for high in (1.0, 1.3, 1.7, 2.2, 3.1, 4.4, 6.5, 9.9):
+            assert 4 <= len(linear(0.0, high, "A", room).places) <= 8
