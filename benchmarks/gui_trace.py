@@ -29,9 +29,9 @@ import pyqtgraph
 from PySide6.QtWidgets import QApplication
 
 from gui.memory import Memory
+from gui.picture.band_layout import BandSpans
+from gui.picture.viewport import Viewport
 from gui.trace.screen import TraceScreen
-from gui.trace.shown.band_layout import BandSpans
-from gui.trace.shown.viewport import Viewport
 from gui.window import MainWindow
 from rig.trace.writer import TraceWriter
 

@@ -9,6 +9,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
+from rig.report import palette
+
 
 @dataclass(frozen=True, slots=True)
 class Theme:
@@ -55,7 +57,7 @@ LIGHT = Theme(
     warn="#935f00",
     bad="#c0262d",
     gap="#a9b1bd",
-    phases=("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"),
+    phases=palette.LIGHT,
 )
 DARK = Theme(
     name="dark",
@@ -76,7 +78,7 @@ DARK = Theme(
     warn="#f1b44c",
     bad="#ff7b7b",
     gap="#545d6b",
-    phases=("#77aadd", "#ee8866", "#44bb99", "#eedd88", "#99ddff", "#ffaabb"),
+    phases=palette.DARK,
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 _SHOWN = [LIGHT]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     )
     from rig.api.traces.statistics import Cancelled
     from rig.api.traces.trace import SessionTrace, open_trace
-    from rig.api.trials.overlay import Overlay, overlay
+    from rig.api.trials.overlay import Overlay, occasions, overlay
+    from rig.api.trials.pictures import pictures, save_picture
     from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
     from rig.stats.interval import Interval
     from rig.stop import Stop
@@ -43,17 +44,21 @@ __all__ = [
     "SessionVerdict",
     "Stop",
     "Stopped",
+    "occasions",
     "open_bench",
     "open_session",
     "open_trace",
     "overlay",
+    "pictures",
+    "save_picture",
     "sessions",
 ]
 
 _HOMES = {
     "rig.api.bench": ("OpenBench", "open_bench"),
     "rig.api.sessions.metric": ("Comparison", "Metrics", "SessionMetric"),
-    "rig.api.trials.overlay": ("Overlay", "overlay"),
+    "rig.api.trials.overlay": ("Overlay", "occasions", "overlay"),
+    "rig.api.trials.pictures": ("pictures", "save_picture"),
     "rig.api.sessions.session": (
         "Session",
         "SessionProblem",

@@ -14,6 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.picture.band_layout import IDLE_COLOUR
+from gui.picture.legend import Legend
 from gui.run import run_text
 from gui.run.console_view import ConsoleView
 from gui.run.flight import Flight
@@ -23,6 +25,7 @@ from gui.run.tiles import Tiles
 from gui.theme import Theme
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
+from rig.report import palette
 
 _SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SPAN_S = 5.0
@@ -57,6 +60,8 @@ class LivePage(QWidget):
         self.setObjectName("run-live")
         self._flight: Flight | None = None
         self.view = LiveView(theme)
+        self.legend = Legend(theme)
+        self.legend.setObjectName("run-legend")
         self.tiles = Tiles(theme)
         self.trials = Table(_TRIAL_COLUMNS, "run-trials")
         self.metrics = Table(_METRIC_COLUMNS, "run-metrics")
@@ -86,6 +91,7 @@ class LivePage(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.view.set_theme(theme)
+        self.legend.set_theme(theme)
         self.tiles.set_theme(theme)
 
     def set_flight(self, flight: Flight) -> None:
@@ -114,7 +120,11 @@ class LivePage(QWidget):
             return
         frame = flight.frame(rail, self.span.currentData(), self.view.columns)
         if frame is not None:
-            self.view.set_phases(flight.record.phases)
+            phases = flight.record.phases
+            self.view.set_phases(phases)
+            self.legend.set_phases(
+                {palette.place(name, phases): name for name in phases} | {IDLE_COLOUR: "idle"}
+            )
             self.view.show_frame(frame)
 
     def refresh_rest(self, picture: Picture) -> None:
@@ -146,6 +156,8 @@ class LivePage(QWidget):
                 controls.addWidget(PlainLabel(label))
             controls.addWidget(widget)
         controls.addWidget(self.hold)
+        controls.addSpacing(12)
+        controls.addWidget(self.legend)
         controls.addStretch(1)
         self.rail.hide()
         left = QVBoxLayout()

@@ -1,45 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live picture: power with its envelope, SYNC, and the phases, painted at once.
-
-It is painted by itself, not by a plot's items: a frame costs a tenth of what those cost, and a live
-picture is drawn thirty times a second beside the recording.
-"""
+"""The live picture: power, SYNC and the phases of the newest seconds, painted as a trace is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QLineF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.run.frame import (
-    Frame,
-    Pixels,
-    empty_frame,
-    phase_row,
-    raster,
-    sync_raster,
-    wide_phases,
-)
-from gui.run.phases import UNKNOWN
-from gui.run.scale import Ceiling, tick_texts, ticks
+from gui.picture import ticks
+from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
+from gui.picture.bands_item import BandsItem
+from gui.picture.envelope_item import Envelope
+from gui.picture.lane_painter import paint_signal, paint_sync
+from gui.picture.lanes import Lanes, laid_out, paint_time_axis, ticks_for, time_ticks_for
+from gui.picture.viewport import Viewport
+from gui.run.frame import Frame, empty_frame
+from gui.run.phases import UNKNOWN, Strip
+from gui.run.scale import Ceiling
 from gui.theme import Theme
+from rig.report import palette
 from rig.units import quantity
 
-_LEFT_PX = 64
-_RIGHT_PX = 12
-_TOP_PX = 28
-_HEAD_PX = 20
-_LANE_PX = 26
-_GAP_PX = 8
-_AXIS_PX = 20
-_LABEL_PX = 46
-#: A phase of so many pixels is named.
-_NAMED_PX = 34
-_TICKS_Y = 5
-_TICKS_X = 8
+_POWER = "power"
+#: Names of stretches in which nothing of the task runs.
+_OTHERS = {UNKNOWN: UNKNOWN_COLOUR, "SYNC": UNKNOWN_COLOUR, "idle": IDLE_COLOUR}
 #: What is older is said in the colour of a warning.
 _OLD_S = 1.0
 
@@ -52,18 +39,19 @@ class LiveView(QWidget):
         self.setObjectName("live-view")
         self.setAccessibleName("Live power, SYNC and phases")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(360, 180)
+        self.setMinimumSize(360, 200)
         self.frames_painted = 0
         self._theme = theme
         self._ceiling = Ceiling()
         self._frame = empty_frame(1, 1.0)
-        self._phases: dict[str, str] = {}
+        self._bands = BandsItem()
+        self._phases: tuple[str, ...] = ()
         self._silence = "no samples yet: Start, and the newest seconds of power are shown here"
 
     @property
     def columns(self) -> int:
-        """Return how many columns of pixels of the display the curve has."""
-        return max(int(self._width * self.devicePixelRatioF()), 1)
+        """Return how many columns the curve has."""
+        return max(int(self._lanes.time.width()), 1)
 
     @property
     def frame(self) -> Frame:
@@ -76,9 +64,8 @@ class LiveView(QWidget):
         self.update()
 
     def set_phases(self, names: Sequence[str]) -> None:
-        """Give each phase a colour: idle and SYNC have their own."""
-        colours = self._theme.phases
-        self._phases = {name: colours[place % len(colours)] for place, name in enumerate(names)}
+        """Take the names of the task's phases, which have their colours by their order."""
+        self._phases = tuple(names)
 
     def set_silence(self, text: str) -> None:
         """Say why there is nothing to see, while that is so."""
@@ -91,7 +78,7 @@ class LiveView(QWidget):
         self.update()
 
     def reset(self) -> None:
-        """Forget what was shown; the axis begins anew."""
+        """Forget what was shown; the axis begins again."""
         self._ceiling = Ceiling()
         self.show_frame(empty_frame(1, 1.0))
 
@@ -101,133 +88,43 @@ class LiveView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the frame."""
-        painter = QPainter(self)
-        theme = self._theme
-        painter.fillRect(self.rect(), QColor(theme.base))
-        self.frames_painted += 1
-        frame = self._frame
-        plot = self._plot_rectangle()
-        if frame.empty:
-            painter.setPen(QColor(theme.muted))
-            painter.drawText(
-                self.rect(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self._silence
-            )
-            return
-        top = self._ceiling.fit(frame.highest_w)
-        bottom = min(frame.lowest_w, 0.0)
-        self._paint_axes(painter, plot, bottom, top)
-        self._paint_curve(painter, plot, bottom, top)
-        self._paint_sync(painter)
-        self._paint_phases(painter)
-        self._paint_head(painter)
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), QColor(self._theme.base))
+            self.frames_painted += 1
+            if self._frame.empty:
+                painter.setPen(QColor(self._theme.muted))
+                words = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+                painter.drawText(self.rect(), words, self._silence)
+            else:
+                self._paint(painter, self._frame)
 
     @property
-    def _width(self) -> int:
-        return max(self.width() - _LEFT_PX - _RIGHT_PX, 1)
+    def _lanes(self) -> Lanes:
+        return laid_out(self.width(), self.height(), (_POWER,), has_sync=True, has_phases=True)
 
-    def _plot_rectangle(self) -> QRectF:
-        height = self.height() - _TOP_PX - 2 * (_LANE_PX + _GAP_PX) - _AXIS_PX
-        return QRectF(_LEFT_PX, _TOP_PX, self._width, max(height, 10))
-
-    def _lane(self, number: int) -> QRectF:
-        top = self._plot_rectangle().bottom() + _AXIS_PX + number * (_LANE_PX + _GAP_PX) + 4
-        return QRectF(_LEFT_PX, top, self._width, _LANE_PX)
-
-    def _x(self, at_s: float) -> float:
-        frame = self._frame
-        span_s = frame.stop_s - frame.start_s
-        return _LEFT_PX + (at_s - frame.start_s) / (span_s if span_s > 0 else 1.0) * self._width
-
-    def _paint_axes(self, painter: QPainter, plot: QRectF, bottom: float, top: float) -> None:
-        theme = self._theme
-        grid = QPen(QColor(theme.border))
-        grid.setStyle(Qt.PenStyle.DotLine)
-        metrics = QFontMetrics(self.font())
-        values = ticks(bottom, top, _TICKS_Y)
-        texts, unit = tick_texts(values, "W")
-        for value, text in zip(values, texts, strict=True):
-            y = plot.bottom() - (value - bottom) / (top - bottom) * plot.height()
-            painter.setPen(grid)
-            painter.drawLine(QLineF(plot.left(), y, plot.right(), y))
-            painter.setPen(QColor(theme.muted))
-            box = QRectF(0, y - metrics.height() / 2, _LEFT_PX - 6, metrics.height())
-            painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
-        painter.setPen(QColor(theme.power))
-        painter.drawText(QRectF(4, 0, 200, _HEAD_PX), Qt.AlignmentFlag.AlignVCenter, f"P / {unit}")
-        painter.setPen(QColor(theme.muted))
+    def _paint(self, painter: QPainter, frame: Frame) -> None:
+        theme, lanes = self._theme, self._lanes
+        power, sync = lanes.signals[_POWER], lanes.sync
+        assert sync is not None
+        view = Viewport(frame.start_s, frame.stop_s, frame.stop_s)
+        spans, names = bands(frame.strip, frame.stop_s, self._phases)
+        for area in (power, sync):
+            self._bands.paint(painter, spans, view, area, theme)
+        self._bands.paint_strip(painter, spans, names, view, lanes.phases, theme)
         # Seconds before the newest sample: times that run past nobody can read.
-        span_s = self._frame.stop_s - self._frame.start_s
-        for ago_s in ticks(-span_s, 0.0, _TICKS_X):
-            x = self._x(self._frame.stop_s + ago_s)
-            if x > plot.right() - 4:
-                continue
-            at_edge = x < plot.left() + _LABEL_PX / 2
-            left = x + 2 if at_edge else x - _LABEL_PX / 2
-            where = Qt.AlignmentFlag.AlignLeft if at_edge else Qt.AlignmentFlag.AlignHCenter
-            box = QRectF(left, plot.bottom() + 2, _LABEL_PX, _AXIS_PX - 4)
-            painter.drawText(box, where, f"{ago_s:g} s")
-        painter.setPen(QColor(theme.border))
-        painter.drawRect(plot)
+        ago = ticks.of_time(-view.span_s, 0.0, time_ticks_for(lanes.time))
+        paint_time_axis(painter, lanes, ago, -view.span_s, view.span_s, theme)
+        y_range = min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)
+        axis = ticks.linear(*y_range, "W", ticks_for(power))
+        borders_s = np.linspace(frame.start_s, frame.stop_s, len(frame.mean_w) + 1)
+        shape = Envelope(borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w)
+        paint_signal(painter, power, shape, view, y_range, axis, "Power", theme.power, theme)
+        edges_s = np.concatenate([frame.falls_s, frame.rises_s])
+        order = np.argsort(edges_s, kind="stable")
+        paint_sync(painter, sync, edges_s[order], order < len(frame.falls_s), view, theme)
+        self._paint_head(painter, lanes.markers)
 
-    def _paint_curve(self, painter: QPainter, plot: QRectF, bottom: float, top: float) -> None:
-        colour = QColor(self._theme.power)
-        envelope = _premultiplied(colour, 0.35)
-        height = max(int(plot.height() * self.devicePixelRatioF()), 1)
-        pixels = raster(self._frame, bottom, top, height, (envelope, _premultiplied(colour, 1.0)))
-        painter.drawImage(plot, _image(pixels))
-
-    def _paint_sync(self, painter: QPainter) -> None:
-        lane = self._lane(0)
-        self._paint_lane_name(painter, lane, "SYNC")
-        colour = _premultiplied(QColor(self._theme.sync), 1.0)
-        pixels = sync_raster(self._frame, self.columns, int(lane.height()), colour)
-        painter.drawImage(lane, _image(pixels))
-
-    def _paint_phases(self, painter: QPainter) -> None:
-        lane = self._lane(1)
-        self._paint_lane_name(painter, lane, "phase")
-        theme = self._theme
-        colours = [self._colour(name) for name in self._frame.strip.names]
-        row = phase_row(self._frame, self.columns, colours)
-        painter.drawImage(lane, _image(row[None, :]))
-        painter.setPen(QColor(theme.text))
-        for name, left, right in wide_phases(self._frame, self._width, _NAMED_PX):
-            box = QRectF(lane.left() + left, lane.top(), right - left, lane.height())
-            text = painter.fontMetrics().elidedText(
-                name, Qt.TextElideMode.ElideRight, int(box.width()) - 4
-            )
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
-
-    def _colour(self, name: str) -> int:
-        """Return the colour of a phase; none where nothing is measured."""
-        if not name:
-            return 0
-        known = self._phases.get(name)
-        if known is None:
-            return _premultiplied(QColor(self._theme.gap), 0.25 if name == UNKNOWN else 0.6)
-        return _premultiplied(QColor(known), 0.6)
-
-    def _paint_lane_name(self, painter: QPainter, lane: QRectF, name: str) -> None:
-        painter.fillRect(lane, QColor(self._theme.window))
-        painter.setPen(QColor(self._theme.muted))
-        box = QRectF(0, lane.top(), _LEFT_PX - 6, lane.height())
-        painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, name)
-
-    def _paint_legend(self, painter: QPainter) -> None:
-        x = float(_LEFT_PX)
-        for name, colour in self._phases.items():
-            box = QRectF(x, 5, 10, 10)
-            fill = QColor(colour)
-            fill.setAlphaF(0.6)
-            painter.fillRect(box, fill)
-            width = painter.fontMetrics().horizontalAdvance(name)
-            painter.setPen(QColor(self._theme.muted))
-            text = QRectF(x + 14, 0, width + 2, _HEAD_PX)
-            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, name)
-            x += width + 30
-
-    def _paint_head(self, painter: QPainter) -> None:
-        self._paint_legend(painter)
+    def _paint_head(self, painter: QPainter, area: QRectF) -> None:
         frame = self._frame
         age_s = frame.age_s
         if age_s is None:
@@ -238,26 +135,18 @@ class LiveView(QWidget):
         age = (
             f"newest sample {age_s:.1f} s old" if old else f"newest sample {age_s * 1e3:.0f} ms old"
         )
-        box = QRectF(_LEFT_PX, 0, self._width, _HEAD_PX)
-        painter.drawText(
-            box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, latest + age
-        )
+        where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(area, where, latest + age)
 
 
-def _image(pixels: Pixels) -> QImage:
-    """Return pixels as an image, which lives no longer than they."""
-    rows, width = pixels.shape
-    return QImage(
-        np.ascontiguousarray(pixels).data,
-        width,
-        rows,
-        4 * width,
-        QImage.Format.Format_ARGB32_Premultiplied,
+def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> tuple[BandSpans, tuple[str, ...]]:
+    """Return the phases of a strip up to a time as they are painted, and their names; `phases` are
+    those of the task.
+    """
+    numbers = np.array(
+        [_OTHERS[name] if name in _OTHERS else palette.place(name, phases) for name in strip.names]
     )
-
-
-def _premultiplied(colour: QColor, alpha: float) -> int:
-    red, green, blue = (
-        round(part * alpha) for part in (colour.red(), colour.green(), colour.blue())
-    )
-    return round(255 * alpha) << 24 | red << 16 | green << 8 | blue
+    shown = np.flatnonzero([bool(strip.names[place]) for place in strip.places])
+    ends_s = np.append(strip.starts_s[1:], stop_s)
+    spans = BandSpans.of(strip.starts_s[shown], ends_s[shown], numbers[strip.places[shown]])
+    return spans, tuple(strip.names[place] for place in strip.places[shown])

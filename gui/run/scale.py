@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axes of the live picture: round ticks, and an upper end that does not flicker; no Qt."""
+"""The upper end of the live picture's axis, which is round and does not flicker; no Qt."""
 
 from __future__ import annotations
 
 import math
-
-from rig.units import scale
 
 #: An axis shrinks only when what it shows fills less than this part of it, and then slowly.
 _SHRINKS_BELOW = 0.4
@@ -44,21 +42,3 @@ class Ceiling:
         else:
             self._low_for = 0
         return self.top
-
-
-def ticks(low: float, high: float, count: int) -> list[float]:
-    """Return round values from low to high, about so many."""
-    if not high > low:
-        return [low]
-    raw = (high - low) / max(count, 1)
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * power for size in (1.0, 2.0, 5.0, 10.0) if size * power >= raw * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(number * step, 12) for number in range(first, last + 1)]
-
-
-def tick_texts(values: list[float], unit: str) -> tuple[list[str], str]:
-    """Return the texts of ticks, all with one prefix, and the unit with that prefix."""
-    factor, name = scale(max((abs(value) for value in values), default=0.0), unit)
-    return [f"{value * factor:.6g}" for value in values], name

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
+from gui.picture.legend import Legend
 from gui.theme import Theme
-from gui.trace.picture.legend import Legend
 from gui.trace.shown.engine import Subject
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, plain
@@ -60,7 +60,7 @@ class Header(QWidget):
         trace = subject.trace
         self._title.setText(visible(subject.title))
         self._labels.set_labels(subject.labels)
-        self.legend.set_phases(subject.phases, set(subject.bands.colour.tolist()))
+        self.legend.set_phases(subject.phases)
         facts = [quantity(trace.duration_s, "s"), f"at {quantity(trace.sample_hz, 'Hz')}"]
         if not trace.has_sync:
             facts.append("no SYNC")

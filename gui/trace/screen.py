@@ -327,7 +327,7 @@ class TraceScreen(Screen):
             return
         path = free_path(expanded(self.export.picture.text().strip()))
         try:
-            picture_file.save(self.stack, path)
+            picture_file.save(self.stack, self.header.legend, path)
         except RigError as error:
             self.notice.show_error(error)
         else:

@@ -30,12 +30,12 @@ from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
-from rig.api.drawing.drawn import Drawing
-from rig.api.drawing.pictures import drawings, within_drawings
 from rig.api.sessions.session import Session
+from rig.api.trials import pictures
 from rig.api.trials.drift import RULE_DRIFT, RULE_ODD
 from rig.api.trials.replication import MetricTrials, SessionTrials, session_trials
 from rig.api.trials.within import RULE, sentences, within_trials
+from rig.model.picture import Picture
 from rig.results.verdict import Outcome
 
 _EMPTY = (
@@ -102,7 +102,7 @@ class TrialsScreen(Screen):
             key="trials-session",
         )
         self.shell.worker.do(
-            lambda: _drawn(session), self._take_drawings, self._fail, key="trials-drawings"
+            lambda: _drawn(session), self._take_pictures, self._fail, key="trials-pictures"
         )
 
     def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
@@ -136,17 +136,18 @@ class TrialsScreen(Screen):
             self.tabs.addTab(page, title)
         self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)
 
-    def _take_drawings(self, drawn: tuple[tuple[Drawing, ...], tuple[str, ...]]) -> None:
-        if self.view is None:
+    def _take_pictures(self, drawn: tuple[tuple[Picture, ...], tuple[str, ...]]) -> None:
+        if self.view is None or self._session is None:
             return
-        pictures, drifts = drawn
+        found_pictures, drifts = drawn
         found = " ".join([*self.view.sentences, *drifts])
         self._findings.setText(found)
         self._findings.setVisible(bool(found))
         # Behind the first page, before the tables.
-        for place, drawing in enumerate(pictures, start=1):
-            self.pictures.append(PictureView(drawing, self.shell.theme))
-            self.tabs.insertTab(place, self.pictures[-1], drawing.title)
+        for place, picture in enumerate(found_pictures, start=1):
+            name = f"{self._session.path.name}-{picture.name}"
+            self.pictures.append(PictureView(picture, name, self.shell.theme))
+            self.tabs.insertTab(place, self.pictures[-1], picture.title)
 
     def _fail(self, error: BaseException) -> None:
         self._show_nothing("")
@@ -260,10 +261,10 @@ class TrialsScreen(Screen):
         whole.addStretch(0)
 
 
-def _drawn(session: Session) -> tuple[tuple[Drawing, ...], tuple[str, ...]]:
+def _drawn(session: Session) -> tuple[tuple[Picture, ...], tuple[str, ...]]:
     """Return the pictures of a session, and what drifts within its trials in words."""
     rows = within_trials(session)
-    return (*within_drawings(rows), *drawings(session)), sentences(rows)
+    return pictures.pictures(session, rows), sentences(rows)
 
 
 def _line(name: str) -> QLabel:

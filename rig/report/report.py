@@ -17,8 +17,7 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from rig.errors import DataError, RigError
-from rig.interfaces.scenario import Illustrated
+from rig.errors import DataError
 from rig.model import comparison
 from rig.model.metric import Prominence
 from rig.model.picture import Picture
@@ -26,7 +25,9 @@ from rig.model.trial import Trial
 from rig.network import complexity_text
 from rig.plain_text import visible
 from rig.problems import PROBLEM_CODES
+from rig.report import palette
 from rig.report.distributions import distributions
+from rig.report.pictures import of_scenario
 from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
@@ -36,7 +37,7 @@ from rig.results.budget_table import table as budget_table
 from rig.results.document import MetricResult, Results
 from rig.results.labels import Label
 from rig.results.replication import LIMIT
-from rig.results.results import Context, read
+from rig.results.results import read
 from rig.results.stated import stated
 from rig.results.verdict import Outcome
 from rig.store import event_file, session_folder, verified
@@ -88,7 +89,7 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
     results = changed.marked(read(session, trials), verified.changes(session))
     page = _page(session, results)
     with matplotlib.style.context(["default", STYLE]):
-        pictures = _pictures(session, results)
+        pictures = of_scenario(session)
         special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
         plots = _plots(session, results, hashed) | special
     return _template().render(page, plots=plots, pictures=pictures)
@@ -137,6 +138,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     bench_toml = session.bench_text()
     return {
         "r": results,
+        "palette": palette,
         "p": provenance,
         "limit": LIMIT,
         "bench_toml": bench_toml,
@@ -269,17 +271,6 @@ def _plots(session: SessionFolder, results: Results, hashed: bool) -> dict[str, 
     plots = _of_one_trial(session, measured, results, hashed)
     plots |= {what: distributions(what, measured, results) for what in ("latency", "energy")}
     return plots | {"trials": dots(_split(results)[0], results)}
-
-
-def _pictures(session: SessionFolder, results: Results) -> Sequence[Picture]:
-    """Return what the scenario draws; one that fails to is no reason to have no report."""
-    try:
-        scenario = Context.of(session).scenario
-        return scenario.pictures(session.path) if isinstance(scenario, Illustrated) else ()
-    except Exception as error:
-        why = error.cause if isinstance(error, RigError) else repr(error)
-        caption = f"Not drawn: {why}."
-        return (Picture("scenario", f"Pictures of {results.scenario}", None, caption),)
 
 
 def _plot(picture: Picture, results: Results) -> Plot:

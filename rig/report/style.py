@@ -21,16 +21,16 @@ from numpy import float64
 from numpy.typing import NDArray
 
 from rig.plain_text import visible
+from rig.report import palette
 from rig.results import labels
 from rig.results.labels import Label
 
-# Okabe and Ito's palette, distinguishable also by the colour-blind. In the page each is a CSS
-# variable, which dark mode changes.
+# In the page each is a CSS variable, which dark mode changes.
 INK = "#1a1a1b"
 FAINT = "#8a8a8b"
 BAD = "#d55e01"
 GOOD = "#009e74"
-SERIES = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#b8a901", "#7a5195")
+SERIES = palette.LIGHT
 _VARIABLES = {INK: "ink", FAINT: "faint", BAD: "bad", GOOD: "good"} | {
     colour: f"c{i}" for i, colour in enumerate(SERIES)
 }
@@ -57,6 +57,9 @@ STYLE: dict[str, Any] = {
     "hatch.linewidth": 0.5,
     # a stranger reads 0.002 where 0.002 and, at the edge, +79.99 stands
     "axes.formatter.useoffset": False,
+    # files: vectors by default, twice the pixels of a screen where pixels are asked for
+    "savefig.format": "svg",
+    "savefig.dpi": 200,
 }
 
 Array = NDArray[float64]
@@ -100,10 +103,7 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     """Return a figure as inline SVG in the page's colours and font, with what must stand beside its
     numbers.
     """
-    if marked := labels.texts(beside):
-        figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
-    for shown in _texts(figure):
-        shown.set_text(visible(shown.get_text()))
+    label(figure, labels.texts(beside))
     text = io.StringIO()
     figure.draw = partial(_lay_out_or_draw, figure)  # type: ignore[method-assign]
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
@@ -126,6 +126,22 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")
     return Markup(visible(svg))
+
+
+def label(figure: Figure, marked: str, session: str = "") -> None:
+    """Put above a figure what must stand beside its numbers, and the session that they are of; what
+    is in its texts and cannot be seen is shown.
+    """
+    above = "   ".join(filter(None, (session, marked)))
+    colour, weight = (BAD, "bold") if marked else (FAINT, "normal")
+    if above:
+        # A legend beside the axes has the first line.
+        line = "\n" if session and figure.legends else ""
+        figure.suptitle(
+            line + above, x=0.997, ha="right", color=colour, weight=weight, size=9, linespacing=1.5
+        )
+    for shown in _texts(figure):
+        shown.set_text(visible(shown.get_text()))
 
 
 def _texts(artist: Artist) -> Iterator[Text]:

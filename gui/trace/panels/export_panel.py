@@ -219,7 +219,9 @@ class ExportPanel(QWidget):
         layout.addWidget(self.notice)
         pictured = QFormLayout()
         pictured.addRow("Picture", self.picture)
-        hint = PlainLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
+        hint = PlainLabel(
+            "SVG or PDF for a paper, or PNG, as the name ends; also on the clipboard."
+        )
         hint.setWordWrap(True)
         layout.addSpacing(16)
         layout.addLayout(pictured)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gui.trace.picture.ticks import time_text
+from gui.picture.ticks import time_text
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, TraceState
 from rig.units import quantity

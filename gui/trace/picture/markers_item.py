@@ -8,11 +8,11 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.picture.lanes import Lanes
+from gui.picture.painting import line_pen, mixed
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.picture.lanes import Lanes
-from gui.trace.picture.painting import line_pen, mixed
 from gui.trace.shown.markers import Mark, Markers, Part
-from gui.trace.shown.viewport import Viewport
 from rig.units import quantity
 
 #: How near a line is grabbed, in pixels.
@@ -35,6 +35,24 @@ def paint_markers(
             continue
         _paint(painter, mark, mark.number == markers.selected, view, lanes, theme)
     painter.restore()
+
+
+def paint_selection(
+    painter: QPainter, markers: Markers, view: Viewport, lanes: Lanes, theme: Theme
+) -> None:
+    """Shade what lies between the lines of the dual marker that is chosen."""
+    mark = markers.chosen
+    if mark is None or not mark.is_dual:
+        return
+    left, right = (min(max(view.fraction(at_s), 0.0), 1.0) for at_s in mark.span)
+    area = lanes.whole
+    top = lanes.phases.bottom()
+    shade = QColor(theme.marker)
+    shade.setAlphaF(_SHADE)
+    wide = (right - left) * area.width()
+    painter.fillRect(
+        QRectF(area.left() + left * area.width(), top, wide, lanes.time.top() - top), shade
+    )
 
 
 def grabbed(
@@ -66,13 +84,6 @@ def _paint(
 
     if mark.b_s is not None:
         low, high = (place(at_s) for at_s in mark.span)
-        if chosen:
-            shade = QColor(theme.marker)
-            shade.setAlphaF(_SHADE)
-            bottom = lanes.time.top()
-            painter.fillRect(
-                QRectF(low, strip.bottom(), high - low, bottom - strip.bottom()), shade
-            )
         bar = QRectF(low, strip.top() + 3, high - low, strip.height() - 6)
         painter.fillRect(bar, mixed(theme.marker, theme.base, 0.35 if chosen else 0.18))
         text = f"{mark.label}  {quantity(abs(mark.b_s - mark.a_s), 's')}".strip()

@@ -7,15 +7,15 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.picture.bands_item import BandsItem, paint_gaps
+from gui.picture.envelope_item import Envelope, paint_envelope
+from gui.picture.lanes import LEFT_PX, RIGHT_PX
+from gui.picture.painting import line_pen, mixed
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.picture.bands_item import BandsItem, paint_gaps
-from gui.trace.picture.envelope_item import Envelope, paint_envelope
-from gui.trace.picture.lanes import LEFT_PX, RIGHT_PX
-from gui.trace.picture.painting import line_pen, mixed
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
-from gui.trace.shown.viewport import Viewport
 
 _HEIGHT_PX = 64
 _EDGE_PX = 6.0

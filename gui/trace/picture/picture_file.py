@@ -1,41 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture as a file: PNG, or SVG for a paper; and on the clipboard."""
+"""The picture as a file: SVG or PDF for a paper, or PNG; and on the clipboard."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QMarginsF, QPoint, QRect, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QImage,
+    QPageSize,
+    QPaintDevice,
+    QPainter,
+    QPdfWriter,
+)
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QWidget
 
+from gui.picture.legend import Legend, paint_legend
+from gui.trace.picture.plot_stack import PlotStack
 from rig.errors import BenchError
+from rig.plain_text import visible
 from rig.user_folders import home
 
+#: A PNG has so many pixels for one of the screen.
+_FINE = 2
+_PDF_DPI = 96
+#: Three lines above the picture: session and trial, labels, and phases.
+_HEAD_PX = 57
+_LEFT_PX = 6
 
-def save(widget: QWidget, path: Path) -> None:
-    """Write what a widget shows into a PNG or an SVG file, and put it on the clipboard; raises
-    BenchError.
+
+def save(stack: PlotStack, legend: Legend, path: Path) -> None:
+    """Write the picture of a trace, with what it is of, into a file, and put it on the clipboard;
+    as the name ends it is SVG, PDF, or PNG of twice the pixels. Raises BenchError.
     """
-    picture = widget.grab()
-    QGuiApplication.clipboard().setPixmap(picture)
-    if path.suffix.lower() == ".svg":
+    size = QSize(stack.width(), stack.height() + _HEAD_PX)
+    pixels = QImage(size * _FINE, QImage.Format.Format_RGB32)
+    pixels.setDevicePixelRatio(_FINE)
+    _paint(pixels, stack, legend)
+    QGuiApplication.clipboard().setImage(pixels)
+    form = path.suffix.lower()
+    if form == ".svg":
         generator = QSvgGenerator()
         generator.setFileName(str(path))
-        generator.setSize(QSize(widget.width(), widget.height()))
-        generator.setViewBox(widget.rect())
-        generator.setTitle("neurorig")
-        widget.render(generator)
-        done = path.exists()
+        generator.setSize(size)
+        generator.setViewBox(QRect(QPoint(0, 0), size))
+        generator.setTitle(" ".join(_about(stack)))
+        done = _paint(generator, stack, legend)
+    elif form == ".pdf":
+        writer = QPdfWriter(str(path))
+        writer.setResolution(_PDF_DPI)
+        writer.setPageSize(QPageSize(QSizeF(size) * 72 / _PDF_DPI, QPageSize.Unit.Point))
+        writer.setPageMargins(QMarginsF())
+        writer.setTitle(" ".join(_about(stack)))
+        done = _paint(writer, stack, legend)
     else:
-        done = picture.save(str(path), "PNG")
+        done = pixels.save(str(path), "PNG")  # type: ignore[call-overload]
     if not done:
         raise BenchError(
             f"the picture cannot be written to {path}",
             try_next="another folder; the picture is on the clipboard",
         )
+
+
+def _about(stack: PlotStack) -> tuple[str, str]:
+    """Return what a picture is of, and what must stand beside its numbers."""
+    state = stack.state
+    if state is None:
+        return "", ""
+    subject = state.subject
+    of = [subject.title]
+    if subject.session is not None:
+        of += [f"trial {subject.trial}", subject.rail]
+        of += [f"segment {subject.segment}"] * (subject.segment_count > 1)
+    return visible(", ".join(filter(None, of))), visible(", ".join(subject.labels))
+
+
+def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
+    """Paint session, trial, labels and phases above the picture; return whether it could be."""
+    painter = QPainter()
+    if not painter.begin(device):
+        return False
+    theme = stack.theme
+    painter.fillRect(0, 0, stack.width(), stack.height() + _HEAD_PX, QColor(theme.base))
+    painter.setFont(stack.font())
+    of, labels = _about(stack)
+    line = QRectF(_LEFT_PX, 0, stack.width() - 2 * _LEFT_PX, _HEAD_PX / 3)
+    for text, colour in ((of, theme.text), (labels, theme.bad)):
+        painter.setPen(QColor(colour))
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
+        line.translate(0, line.height())
+    paint_legend(painter, legend.entries, line, theme)
+    stack.render(painter, QPoint(0, _HEAD_PX))
+    painter.end()
+    return True
 
 
 def folder_for(subject_path: Path) -> Path:

@@ -10,24 +10,24 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.theme import Theme
-from gui.trace.picture import sync_shape, ticks
-from gui.trace.picture.bands_item import BandsItem, band_colour, paint_gaps
-from gui.trace.picture.envelope_item import Envelope, paint_envelope
-from gui.trace.picture.lanes import (
-    TIME_TICK_PX,
+from gui.picture import ticks
+from gui.picture.bands_item import BandsItem, paint_gaps
+from gui.picture.envelope_item import Envelope
+from gui.picture.lane_painter import paint_signal, paint_sync
+from gui.picture.lanes import (
     Lanes,
     laid_out,
     paint_frame,
     paint_time_axis,
-    paint_y_axis,
     ticks_for,
+    time_ticks_for,
 )
-from gui.trace.picture.markers_item import paint_markers
-from gui.trace.picture.painting import draw_lines, line_pen, mixed
+from gui.picture.painting import line_pen, mixed
+from gui.theme import Theme
+from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from rig.api.traces.columns import Band, Columns
@@ -36,7 +36,6 @@ Array = NDArray[np.float64]
 
 #: So long a new view waits for its picture before the old one is shown in its place.
 _PATIENCE_MS = 40
-_NAMED_PX = 30.0
 
 
 class PlotStack(QWidget):
@@ -149,9 +148,13 @@ class PlotStack(QWidget):
             self._bands.paint(painter, subject.bands, view, area, self.theme)
             paint_gaps(painter, subject.reduced_s, view, area, self.theme, True)
             paint_gaps(painter, subject.gaps_s, view, area, self.theme)
-        self._paint_phases(painter, state, lanes)
+        self._bands.paint_strip(
+            painter, subject.bands, subject.band_names, view, lanes.phases, self.theme
+        )
+        # Behind the curves: what is chosen hides none of them.
         self._paint_highlights(painter, state, lanes)
-        time = ticks.of_time(view.start_s, view.stop_s, int(lanes.time.width() / TIME_TICK_PX))
+        paint_selection(painter, state.markers, view, lanes, self.theme)
+        time = ticks.of_time(view.start_s, view.stop_s, time_ticks_for(lanes.time))
         paint_time_axis(painter, lanes, time, view.start_s, view.span_s, self.theme)
         columns = None
         if self._pictures is not None and self._pictures.now is not None:
@@ -183,7 +186,6 @@ class PlotStack(QWidget):
         y_range = scale.range_of(part.least, part.most)
         make = ticks.logarithmic if scale.logarithmic else ticks.linear
         axis = make(*y_range, UNITS[name], ticks_for(area))
-        paint_y_axis(painter, area, axis, y_range, title, colour, self.theme)
         drawn = Envelope(
             part.start_s,
             part.stop_s,
@@ -191,9 +193,7 @@ class PlotStack(QWidget):
             scale.drawn(part.mean),
             scale.drawn(part.most),
         )
-        fill = mixed(colour, self.theme.base, 0.55)
-        paint_envelope(painter, drawn, state.view, area, y_range, fill, QColor(colour))
-        paint_frame(painter, area, self.theme)
+        paint_signal(painter, area, drawn, state.view, y_range, axis, title, colour, self.theme)
 
     def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
         edges = state.edges
@@ -201,75 +201,12 @@ class PlotStack(QWidget):
             painter.setPen(QColor(self.theme.muted))
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ...")
             return
-        view = state.view
-        x1, y1, x2, y2 = sync_shape.segments(
-            edges.seen_s, edges.falls, view.start_s, view.stop_s, int(area.width())
-        )
-        inner = area.adjusted(0.0, 7.0, 0.0, -7.0)
-        painter.setClipRect(area)
-        painter.setPen(line_pen(self.theme.sync))
-        draw_lines(
-            painter,
-            area.left() + x1 * area.width(),
-            inner.bottom() - y1 * inner.height(),
-            area.left() + x2 * area.width(),
-            inner.bottom() - y2 * inner.height(),
-        )
-        painter.setClipping(False)
-        painter.setPen(QColor(self.theme.muted))
-        for level, y in (("high", inner.top()), ("low", inner.bottom())):
-            place = QRectF(18.0, y - 8, area.left() - 24.0, 16)
-            aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(place, aligned, level)
-        painter.setPen(QColor(self.theme.sync))
-        painter.save()
-        painter.translate(3.0, area.bottom())
-        painter.rotate(-90.0)
-        tall = QFontMetricsF(painter.font()).height() + 2
-        painter.drawText(
-            QRectF(0.0, 0.0, area.height(), tall), Qt.AlignmentFlag.AlignCenter, "SYNC"
-        )
-        painter.restore()
-        paint_frame(painter, area, self.theme)
-
-    def _paint_phases(self, painter: QPainter, state: TraceState, lanes: Lanes) -> None:
-        """Paint the strip of phases, with the names of those that have the room."""
-        area = lanes.phases
-        if not area.height():
-            return
-        view = state.view
-        inner = area.adjusted(0, 2, 0, -1)
-        self._bands.paint(painter, state.subject.bands, view, inner, self.theme, loud=True)
-        if self._bands.count > area.width() / _NAMED_PX:
-            return
-        bands = state.subject.bands
-        names = state.subject.band_names
-        first = int(np.searchsorted(bands.reached_s, view.start_s, side="right"))
-        last = int(np.searchsorted(bands.start_s, view.stop_s, side="left"))
-        metrics = QFontMetricsF(painter.font())
-        for place in range(first, last):
-            left = max(view.fraction(float(bands.start_s[place])), 0.0) * area.width()
-            stop_s = float(bands.stop_s[place])
-            if place + 1 < len(bands):
-                # What lies in a stream has names of its own.
-                stop_s = min(stop_s, float(bands.start_s[place + 1]))
-            right = min(view.fraction(stop_s), 1.0) * area.width()
-            text = names[place]
-            if metrics.horizontalAdvance(text) + 8 > right - left:
-                continue
-            fill = band_colour(int(bands.colour[place]), self.theme, loud=True)
-            dark = fill.lightnessF() > 0.5
-            painter.setPen(QColor("#101216" if dark else "#ffffff"))
-            painter.drawText(
-                QRectF(area.left() + left, area.top(), right - left, area.height()),
-                Qt.AlignmentFlag.AlignCenter,
-                text,
-            )
+        paint_sync(painter, area, edges.seen_s, edges.falls, state.view, self.theme)
 
     def _paint_highlights(self, painter: QPainter, state: TraceState, lanes: Lanes) -> None:
         whole = lanes.whole
-        top = lanes.phases.top()
-        for stretch, strength in ((state.chosen, 0.16), (state.hovered, 0.26)):
+        top = lanes.phases.bottom()
+        for stretch, strength in ((state.chosen, 0.10), (state.hovered, 0.18)):
             if stretch is None:
                 continue
             left = max(state.view.fraction(stretch.start_s), 0.0)

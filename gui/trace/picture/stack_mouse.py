@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 
-from gui.trace.picture.lanes import Lanes
+from gui.picture.lanes import Lanes
+from gui.picture.viewport import ZOOM_STEP
 from gui.trace.picture.markers_item import grabbed
 from gui.trace.picture.plot_stack import PlotStack
 from gui.trace.shown.markers import Part
 from gui.trace.shown.state import Stretch, TraceState
-from gui.trace.shown.viewport import ZOOM_STEP
 
 #: How near an edge a marker snaps to it, in pixels.
 SNAP_PX = 14.0

@@ -5,31 +5,28 @@ background thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.trace.shown.band_layout import BandSpans
+from gui.picture.band_layout import IDLE_COLOUR, WARM_UP_COLOUR, BandSpans
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session, SessionProblem, open_session
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
-from rig.api.traces.statistics import Stopped
 from rig.api.traces.trace import SessionTrace, open_trace
-from rig.api.trials.overlay import Overlay, overlay
+from rig.api.trials.overlay import Occasion, of_segments
 from rig.errors import DataError, RigError
+from rig.report import palette
+from rig.store import provenance_file
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
 from rig.units import quantity
 
 Array = NDArray[np.float64]
 
-#: Colour of spans that do not count; phases have 0 and more.
-WARM_UP_COLOUR = -1
-IDLE_COLOUR = -2
 #: Fewer are no picture.
 _LEAST_SAMPLES = 2
 
@@ -41,7 +38,8 @@ class Subject:
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
     each gap, `causes` say why, `reduced_s` has one for each stretch of means. `spans` and `bands`
     are the measured windows, as rows and as drawn; `band_names` are the texts of the bands,
-    `borders_s` all ends of windows. `notes` say how the file was read.
+    `phases` those of their colours, `borders_s` all ends of windows, `occasions` the samples in all
+    segments of the trial. `notes` say how the file was read.
     """
 
     path: Path
@@ -58,7 +56,7 @@ class Subject:
     spans: tuple[TrialSpan, ...]
     bands: BandSpans
     band_names: tuple[str, ...]
-    phases: tuple[str, ...]
+    phases: Mapping[int, str]
     problems: tuple[SessionProblem, ...]
     has_sync: bool
     borders_s: Array
@@ -67,6 +65,7 @@ class Subject:
     annotations: Annotations
     notes: tuple[str, ...]
     reduced_s: Array
+    occasions: tuple[Occasion, ...]
 
     @property
     def resolution_s(self) -> float:
@@ -115,32 +114,12 @@ def open_subject(
         trace = session.trace(number, chosen, segment)
         count = len(segments(folder.recorded(number)))
         return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
-    with _told_in_a_window():
-        trace = open_trace(path)
+    trace = open_trace(path)
     place = trace.place
     if place is None:
         return _subject(path, trace, None, 0, "", 1, (), (), 1)
     trace.close()
     return open_subject(place.session, place.trial, place.rail, place.segment)
-
-
-@contextmanager
-def _told_in_a_window() -> Iterator[None]:
-    """Say of options that an error names whose they are: the window has none."""
-    try:
-        yield
-    except RigError as error:
-        if "--" in error.try_next and "rig " not in error.try_next:
-            error.try_next += " (options of rig measure)"
-        raise
-
-
-def overlaid(
-    session: Session, trials: Sequence[int], step: int, rail: str, stopped: Stopped
-) -> Overlay:
-    """Lay trials over each other; those without windows, as one that was cut off, are left out."""
-    kept = [trial for trial in trials if len(session.spans(trial, rail))]
-    return overlay(session, kept, step, rail, stopped=stopped)
 
 
 def _subject(
@@ -174,7 +153,7 @@ def _subject(
         share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
         notes = (*notes, f"{share}: means in place of samples")
     labels, problems = _around(session, trial)
-    bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
+    bands, band_names, phases = _bands(spans, session)
     return Subject(
         path,
         trace,
@@ -190,7 +169,7 @@ def _subject(
         () if spans is None else tuple(spans),
         bands,
         band_names,
-        () if spans is None else spans.phases,
+        phases,
         problems,
         trace.has_sync,
         np.zeros(0) if spans is None else spans.borders_s,
@@ -199,6 +178,19 @@ def _subject(
         annotations,
         (*trace.notes, *notes),
         reduced_s,
+        _occasions(session, spans, trial, rail, segment, segment_count),
+    )
+
+
+def _occasions(
+    session: Session | None, spans: Spans | None, trial: int, rail: str, segment: int, count: int
+) -> tuple[Occasion, ...]:
+    """Return the samples of a trial of a session, of all its segments."""
+    if session is None or spans is None:
+        return ()
+    numbers = range(1, count + 1)
+    return of_segments(
+        spans if number == segment else session.spans(trial, rail, number) for number in numbers
     )
 
 
@@ -229,11 +221,17 @@ def _around(
     return labels, problems
 
 
-def _bands(spans: Spans) -> tuple[BandSpans, tuple[str, ...]]:
-    """Return what is drawn of spans, and their names: crossings lie in their search, whose band is
-    enough.
+def _bands(
+    spans: Spans | None, session: Session | None
+) -> tuple[BandSpans, tuple[str, ...], Mapping[int, str]]:
+    """Return what is drawn of spans, their names, and those of their colours: crossings lie in
+    their search, whose band is enough.
     """
-    colour = spans.phase.copy()
+    if spans is None or session is None:
+        return BandSpans.none(), (), {}
+    of_task = provenance_file.read(SessionFolder(session.path)).task.phases
+    numbers = [palette.place(phase, of_task) for phase in spans.phases]
+    colour = np.array(numbers, dtype=np.int64)[spans.phase]
     colour[spans.kind == WARM_UP] = WARM_UP_COLOUR
     colour[spans.kind == IDLE] = IDLE_COLOUR
     drawn = np.flatnonzero(spans.kind != CROSSING)
@@ -244,4 +242,7 @@ def _bands(spans: Spans) -> tuple[BandSpans, tuple[str, ...]]:
         f"warm-up {spans.phases[phase]}" if warm else spans.phases[phase]
         for phase, warm in zip(spans.phase[drawn], warm_up[drawn], strict=True)
     )
-    return bands, names
+    of_colours = dict(zip(numbers, spans.phases, strict=True))
+    of_colours |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
+    shown = set(colour[drawn].tolist())
+    return bands, names, {number: of_colours[number] for number in of_colours if number in shown}

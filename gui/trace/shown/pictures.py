@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gui.trace.shown.viewport import Viewport
+from gui.picture.viewport import Viewport
 from rig.api.traces.columns import Columns
 from rig.api.traces.trace import SessionTrace
 

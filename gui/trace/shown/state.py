@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from gui.picture.viewport import Viewport
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject
 from gui.trace.shown.history import History
 from gui.trace.shown.markers import Mark, Markers, Part
 from gui.trace.shown.scales import Scale
-from gui.trace.shown.viewport import Viewport
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
 

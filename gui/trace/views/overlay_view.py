@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials of a session over each other in one step, aligned on its edge, and what differs."""
+"""The trials of a session over each other in one sample, aligned on its edge, and what differs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.panels.rows import Rows
-from gui.trace.shown.engine import overlaid
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
@@ -16,10 +18,12 @@ from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel, plain
-from rig.api.trials.overlay import Overlay
+from rig.api.trials.overlay import Occasion, Overlay, overlay
 from rig.plain_text import visible
 from rig.units import quantity
 
+#: Kinds of steps that trials are made for.
+_COUNTED = ("sample", "stream")
 COLUMNS = (
     Column("trial", lambda one: str(one.trial), lambda one: one.trial),
     Column("step", lambda one: str(one.step), lambda one: one.step),
@@ -35,7 +39,7 @@ COLUMNS = (
 
 
 class OverlayView(QWidget):
-    """Power of each trial over the time since the step's edge; below, each less the mean of the
+    """Power of each trial over the time since the sample's edge; below, each less the mean of the
     others.
     """
 
@@ -47,20 +51,23 @@ class OverlayView(QWidget):
         self._state: TraceState | None = None
         self._stale = True
         self.shown: Overlay | None = None
-        self.step = QSpinBox()
-        self.step.setObjectName("overlay-step")
-        self.step.setAccessibleName("Step of the overlay")
-        self.step.setRange(0, 10_000_000)
-        self.step.setKeyboardTracking(False)
-        self.previous = self._button("overlay-previous", "◂", "Previous step with windows", -1)
-        self.next = self._button("overlay-next", "▸", "Next step with windows", 1)
+        #: The samples of the trial that is shown, in the order of time.
+        self.occasion = QComboBox()
+        self.occasion.setObjectName("overlay-occasion")
+        self.occasion.setAccessibleName("Sample of the overlay")
+        self.occasion.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.occasion.setMinimumContentsLength(22)
+        self.previous = self._button("overlay-previous", "◂", "Previous sample", -1)
+        self.next = self._button("overlay-next", "▸", "Next sample", 1)
         self.power = PlainPlot("overlay-power", "Power of each trial", theme)
         self.difference = PlainPlot("overlay-difference", "Differences between the trials", theme)
         self.table = Rows(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
         self._lay_out()
-        self.step.valueChanged.connect(lambda _: self._ask())
+        self.occasion.currentIndexChanged.connect(lambda _: self._ask())
 
     @property
     def waiting(self) -> bool:
@@ -68,20 +75,21 @@ class OverlayView(QWidget):
         return self._task.pending
 
     def set_state(self, state: TraceState) -> None:
-        """Take the session of a trace; the step is that of the chosen window."""
-        same = self._state is not None and self._state.subject.path == state.subject.path
+        """Take the session of a trace; the sample is that of the chosen window. Another trial of it
+        is shown in the same sample as the one before.
+        """
+        before = self._state
+        same = before is not None and before.subject.path == state.subject.path
+        wanted = self.wanted
         self._task.cancel()
         self._state = state
         state.listen(self._changed)
+        self._stale = True
         if not same:
             self.shown = None
             self.power.clear()
             self.difference.clear()
-            steps = self._steps()
-            self.step.blockSignals(True)
-            self.step.setValue(steps[0] if steps else 0)
-            self.step.blockSignals(False)
-            self._stale = True
+        self._offer(state.subject.occasions, wanted if same else None)
         if self.isVisible():
             self._ask()
 
@@ -110,32 +118,49 @@ class OverlayView(QWidget):
         state = self._state
         if topic != "chosen" or state is None or state.chosen is None:
             return
-        spans = [
-            span
-            for span in state.subject.spans_at(state.chosen.start_s)
-            if span.step is not None and span.start_s == state.chosen.start_s
+        start_s, stop_s = state.chosen.start_s, state.chosen.stop_s
+        around = [
+            (one.stop_s - one.start_s, place)
+            for place, one in enumerate(state.subject.occasions)
+            if one.segment == state.subject.segment
+            and one.start_s <= start_s
+            and stop_s <= one.stop_s
         ]
-        if spans and spans[0].step is not None and spans[0].step != self.step.value():
+        if around and min(around)[1] != self.occasion.currentIndex():
             self._stale = True
-            self.step.blockSignals(not self.isVisible())
-            self.step.setValue(spans[0].step)
-            self.step.blockSignals(False)
+            self.occasion.blockSignals(not self.isVisible())
+            self.occasion.setCurrentIndex(min(around)[1])
+            self.occasion.blockSignals(False)
 
-    def _steps(self) -> list[int]:
-        if self._state is None:
-            return []
-        spans = self._state.subject.spans
-        counted = {s.step for s in spans if s.step is not None and s.kind in ("sample", "stream")}
-        return sorted(counted or {s.step for s in spans if s.step is not None})
+    @property
+    def wanted(self) -> Occasion | None:
+        """Return what the trials are laid over each other in."""
+        place = self.occasion.currentIndex()
+        offered = () if self._state is None else self._state.subject.occasions
+        return offered[place] if 0 <= place < len(offered) else None
+
+    def _offer(self, occasions: Sequence[Occasion], wanted: Occasion | None) -> None:
+        """Offer the samples of a trial; the one at hand is `wanted`, or the first that counts."""
+        identity = None if wanted is None else wanted.identity
+        kinds = [one.kind in _COUNTED for one in occasions]
+        first = kinds.index(True) if True in kinds else 0
+        same = [place for place, one in enumerate(occasions) if one.identity == identity]
+        with QSignalBlocker(self.occasion):
+            self.occasion.clear()
+            self.occasion.addItems([str(one) for one in occasions])
+            self.occasion.setCurrentIndex(same[0] if same else first)
 
     def _beside(self, by: int) -> None:
-        steps = self._steps()
-        later = [step for step in steps if step > self.step.value()]
-        earlier = [step for step in steps if step < self.step.value()]
-        if by > 0 and later:
-            self.step.setValue(later[0])
-        elif by < 0 and earlier:
-            self.step.setValue(earlier[-1])
+        """Go to the next one of the kind at hand, or the one before."""
+        now = self.wanted
+        if self._state is None or now is None:
+            return
+        offered = self._state.subject.occasions
+        place = self.occasion.currentIndex() + by
+        while 0 <= place < len(offered) and offered[place].kind != now.kind:
+            place += by
+        if 0 <= place < len(offered):
+            self.occasion.setCurrentIndex(place)
 
     def _ask(self) -> None:
         state = self._state
@@ -148,10 +173,17 @@ class OverlayView(QWidget):
             )
             return
         self._stale = False
-        trials, step, rail = state.subject.trials, self.step.value(), state.subject.rail
+        wanted = self.wanted
+        if wanted is None:
+            self.notice.show_text("this trial has no windows to lay over those of others")
+            return
+        kind, sample, repetition = wanted.identity
+        trials, rail = state.subject.trials, state.subject.rail
         self._remark.setText("...")
         self._task.start(
-            lambda stopped: overlaid(session, trials, step, rail, stopped),
+            lambda stopped: overlay(
+                session, trials, sample, repetition, rail, kind=kind, stopped=stopped
+            ),
             self._show,
             self._failed,
         )
@@ -167,8 +199,9 @@ class OverlayView(QWidget):
         for plot in (self.power, self.difference):
             plot.clear()
         self.power.legend()
-        for place, one in enumerate(found.trials):
-            colour = self.theme.bad if one.trial == found.odd else colours[place % len(colours)]
+        for one in found.trials:
+            own = colours[(one.trial - 1) % len(colours)]
+            colour = self.theme.bad if one.trial == found.odd else own
             width = 2.0 if one.trial == found.odd else 1.0
             name = f"trial {one.trial}" + (", the odd one" if one.trial == found.odd else "")
             self.power.curve(found.middle_s, one.power_w, colour, name, width)
@@ -177,12 +210,7 @@ class OverlayView(QWidget):
             plot.line(0.0, self.theme.marker, dashed=True)
             plot.fit()
         self.table.set_rows(found.trials)
-        shown = {one.trial for one in found.trials}
-        state = self._state
-        missing = [] if state is None else [t for t in state.subject.trials if t not in shown]
-        said = [found.remark or "no trial stands out in this step"]
-        said += [f"trial {trial} has no windows" for trial in missing]
-        self._remark.setText(visible("; ".join(said)))
+        self._remark.setText(visible(found.remark or "no trial stands out in this sample"))
 
     def _button(self, name: str, text: str, accessible: str, by: int) -> QPushButton:
         button = QPushButton(text)
@@ -194,8 +222,8 @@ class OverlayView(QWidget):
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
-        row.addWidget(PlainLabel("Step"))
-        row.addWidget(self.step)
+        row.addWidget(PlainLabel("In"))
+        row.addWidget(self.occasion)
         row.addWidget(self.previous)
         row.addWidget(self.next)
         row.addStretch(1)

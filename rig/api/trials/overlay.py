@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials laid over each other: the power of the same step in each, aligned on the edge with which
+"""Trials laid over each other: the power of the same sample in each, aligned on the edge with which
 it begins, to fractions of a sample; what differs, and which trial is the odd one.
+
+Trials take the samples in orders of their own, so that a step number of one means another sample in
+another: what they have in common is a sample, and how often it came.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.api.traces.spans import Spans
+from rig.api.traces.spans import CROSSING, KINDS, NONE, SAMPLE, WARM_UP, Spans
 from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import DataError
+from rig.store.segments import segments
+from rig.store.session_folder import SessionFolder
 from rig.trace.levels import Hidden
 from rig.trace.trace import Trace, reading
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _BLOCK = 1 << 20
-#: A step is shown with so much of its length before and after.
+#: A sample is shown with so much of its length before and after.
 _MARGIN = 0.1
 #: A trial is the odd one that is so many times as far from the median of all as the others are in
 #: the middle, and differs by more than a share of the mean power.
@@ -36,15 +42,44 @@ _LEAST_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Occasion:
+    """A sample, or another kind of step, in the course of a trial: `repetition` counts those of one
+    kind and sample from 1, in the order of time. Where it lies: segment, step, and its time in the
+    trace of the segment.
+    """
+
+    kind: str
+    sample: int | None
+    repetition: int
+    segment: int
+    step: int
+    start_s: float
+    stop_s: float
+
+    @property
+    def identity(self) -> tuple[str, int | None, int]:
+        """Return what is the same in other trials: kind, sample and repetition."""
+        return self.kind, self.sample, self.repetition
+
+    def __str__(self) -> str:
+        if self.sample is None:
+            return f"{self.kind} {self.repetition}"
+        again = f", time {self.repetition}" if self.repetition > 1 else ""
+        warm_up = "warm-up, " if self.kind == KINDS[WARM_UP] else ""
+        return f"{warm_up}sample {self.sample}{again}"
+
+
+@dataclass(frozen=True, slots=True)
 class OverlaidTrial:
-    """One trial of an overlay: its step, the sample it is of, and where in its trace it begins.
+    """One trial of an overlay: the segment and step of the sample in it, and where in the trace it
+    begins.
 
     `distance_w` is how far its power is from the median of all trials (root mean square).
     """
 
     trial: int
+    segment: int
     step: int
-    sample: int | None
     start_s: float
     stop_s: float
     power_w: Array
@@ -53,20 +88,23 @@ class OverlaidTrial:
 
     @property
     def length_s(self) -> float:
-        """Return how long the step took."""
+        """Return how long it took."""
         return self.stop_s - self.start_s
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Trials over each other: mean power in columns from `start_s` to `stop_s`, seconds after the
-    edge with which the step begins.
+    """Trials over each other in one sample: mean power in columns from `start_s` to `stop_s`,
+    seconds after the edge with which it begins.
 
     `difference_w` of a trial is its power less the mean of the others. `odd` is the trial that is
     far from the others, None where there is none, or fewer than three; `remark` says what to know.
     """
 
     rail: str
+    kind: str
+    sample: int | None
+    repetition: int
     start_s: Array
     stop_s: Array
     trials: tuple[OverlaidTrial, ...]
@@ -82,46 +120,86 @@ class Overlay:
 def overlay(
     session: Session,
     trials: Sequence[int],
-    step: int,
+    sample: int | None,
+    repetition: int = 1,
     rail: str | None = None,
+    *,
+    kind: str = KINDS[SAMPLE],
     columns: int = 1400,
     stopped: Stopped | None = None,
 ) -> Overlay:
-    """Lay the trials of a session over each other in one step of the first of them.
+    """Lay the trials of a session over each other in the same sample, the `repetition`-th time that
+    it comes in each. Of streams and idle times, which have no sample, `kind` says it.
 
-    Of the other trials it is the step with the same sample, as often as that came before, or else
-    the step with the same number. `rail` left out is the first. Raises DataError, Cancelled.
+    Trials that did not come to it are left out, and `remark` says so. `rail` left out is the first.
+    Raises DataError, Cancelled.
     """
     if not trials:
         raise DataError("an overlay of no trials", try_next="two trials or more")
     name = next(iter(session.rails), "") if rail is None else rail
-    of_trials = [session.spans(trial, name) for trial in trials]
-    places = [
-        _same(of_trials[0], spans, step, trial)
-        for trial, spans in zip(trials, of_trials, strict=True)
-    ]
-    longest_s = max(stop_s - start_s for _, _, start_s, stop_s in places)
+    identity = kind, sample, repetition
+    found = {trial: _occasion(session, trial, name, identity) for trial in trials}
+    places = {trial: place for trial, place in found.items() if place is not None}
+    if not places:
+        what = kind if sample is None else f"sample {sample}"
+        raise DataError(
+            f"no trial has {what} {repetition} times with windows",
+            try_next="one that `occasions` has",
+        )
+    longest_s = max(place.stop_s - place.start_s for place in places.values())
     margin_s = _MARGIN * longest_s
     traces = []
-    for trial in trials:
-        with session.trace(trial, name) as trace:
+    for trial, place in places.items():
+        with session.trace(trial, name, place.segment) as trace:
             traces.append(trace.recorded)
     count = max(min(columns, math.ceil(1.2 * longest_s * traces[0].sample_hz)), 1)
     borders_s = np.linspace(-margin_s, longest_s + margin_s, count + 1)
     rows = np.array(
         [
-            mean_power(trace, start_s + borders_s, stopped)
-            for trace, (_, _, start_s, _) in zip(traces, places, strict=True)
+            mean_power(trace, place.start_s + borders_s, stopped)
+            for trace, place in zip(traces, places.values(), strict=True)
         ]
     )
-    distances_w, odd = _odd(rows, trials)
+    distances_w, odd = _odd(rows, list(places))
     laid = tuple(
         OverlaidTrial(
-            trial, *places[at], rows[at], rows[at] - _mean_of_others(rows, at), distances_w[at]
+            trial,
+            place.segment,
+            place.step,
+            place.start_s,
+            place.stop_s,
+            rows[at],
+            rows[at] - _mean_of_others(rows, at),
+            distances_w[at],
         )
-        for at, trial in enumerate(trials)
+        for at, (trial, place) in enumerate(places.items())
     )
-    return Overlay(name, borders_s[:-1], borders_s[1:], laid, odd, _remark(laid, odd))
+    missing = [trial for trial in trials if trial not in places]
+    return Overlay(
+        name, *identity, borders_s[:-1], borders_s[1:], laid, odd, _remark(laid, odd, missing)
+    )
+
+
+def occasions(session: Session, trial: int, rail: str = "") -> tuple[Occasion, ...]:
+    """Return the samples, streams and idle times of a trial in the order of time, of all of its
+    segments; raises DataError.
+    """
+    places = segments(SessionFolder(session.path).recorded(trial))
+    return of_segments(session.spans(trial, rail, number) for number in range(1, len(places) + 1))
+
+
+def of_segments(parts: Iterable[Spans]) -> tuple[Occasion, ...]:
+    """Return the samples, streams and idle times of a trial, of which there are the spans of each
+    segment.
+    """
+    counts: Counter[tuple[int, int]] = Counter()
+    found = []
+    for segment, spans in enumerate(parts, start=1):
+        for (step, kind, sample), ends_s in _stretches(spans).items():
+            counts[kind, sample] += 1
+            of = None if sample == NONE else sample
+            found.append(Occasion(KINDS[kind], of, counts[kind, sample], segment, step, *ends_s))
+    return tuple(found)
 
 
 def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -> Array:
@@ -163,45 +241,24 @@ def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -
     return mean_w
 
 
-def _same(
-    reference: Spans, spans: Spans, step: int, trial: int
-) -> tuple[int, int | None, float, float]:
-    """Return step, sample, start and stop of what in a trial is the step of the reference."""
-    wanted = _of_step(reference, step)
-    if wanted is None:
-        raise DataError(
-            f"step {step} has no window", try_next="a step with windows, as `spans` has them"
-        )
-    number = step
-    sample = int(reference.sample[wanted[0]])
-    kind = int(reference.kind[wanted[0]])
-    # Steps of interleaved trials are numbered through.
-    apart = _of_step(spans, step) is None
-    if (sample >= 0 or apart) and spans is not reference:
-        earlier = _steps_with(reference, kind, sample)
-        same = _steps_with(spans, kind, sample)
-        if step in earlier and earlier.index(step) < len(same):
-            number = same[earlier.index(step)]
-    found = _of_step(spans, number)
-    if found is None:
-        raise DataError(
-            f"trial {trial} has no window in step {number}",
-            try_next="an overlay without this trial",
-        )
-    of_sample = int(spans.sample[found[0]])
-    ends = float(spans.start_s[found].min()), float(spans.stop_s[found].max())
-    return number, of_sample if of_sample >= 0 else None, *ends
+def _occasion(
+    session: Session, trial: int, rail: str, identity: tuple[str, int | None, int]
+) -> Occasion | None:
+    every = occasions(session, trial, rail)
+    return next((one for one in every if one.identity == identity), None)
 
 
-def _of_step(spans: Spans, step: int) -> NDArray[np.intp] | None:
-    found = np.flatnonzero(spans.step == step)
-    return found if len(found) else None
-
-
-def _steps_with(spans: Spans, kind: int, sample: int) -> list[int]:
-    """Return the steps of one kind with a sample, in the order of time."""
-    inside = (spans.kind == kind) & (spans.sample == sample)
-    return list(dict.fromkeys(spans.step[inside].tolist()))
+def _stretches(spans: Spans) -> dict[tuple[int, int, int], tuple[float, float]]:
+    """Return start and stop of all phases of each step, kind and sample, in the order of time."""
+    found: dict[tuple[int, int, int], tuple[float, float]] = {}
+    columns = (spans.step, spans.kind, spans.sample, spans.start_s, spans.stop_s)
+    for step, kind, sample, start_s, stop_s in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        if step != NONE and kind != CROSSING:
+            begun_s, reached_s = found.get((step, kind, sample), (start_s, stop_s))
+            found[step, kind, sample] = min(begun_s, start_s), max(reached_s, stop_s)
+    return found
 
 
 def _mean_of_others(rows: Array, at: int) -> Array:
@@ -229,16 +286,14 @@ def _odd(rows: Array, trials: Sequence[int]) -> tuple[list[float], int | None]:
     return distances.tolist(), trials[farthest] if distances[farthest] > limit else None
 
 
-def _remark(laid: Sequence[OverlaidTrial], odd: int | None) -> str:
-    said = []
-    if len({one.sample for one in laid}) > 1:
-        said.append("the trials have other samples in this step: they may differ by what they do")
+def _remark(laid: Sequence[OverlaidTrial], odd: int | None, missing: Sequence[int]) -> str:
+    said = [f"trial {trial} did not come to it" for trial in missing]
     if odd is not None:
         [one] = [one for one in laid if one.trial == odd]
         others = [other.length_s for other in laid if other.trial != odd]
         longer = one.length_s / float(np.mean(others)) - 1
         said.append(
-            f"trial {odd} is off: {one.distance_w * 1e3:.3g} mW from the median of all, and its "
-            f"step took {longer:+.2%} of the others' time"
+            f"trial {odd} is off: {one.distance_w * 1e3:.3g} mW from the median of all, and it "
+            f"took {longer:+.2%} of the others' time"
         )
     return "; ".join(said)

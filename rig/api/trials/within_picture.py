@@ -30,7 +30,7 @@ def picture(rows: Sequence[WithinTrial]) -> Picture | None:
     columns = min(len(whats), _COLUMNS)
     grid = list(figure.subplots(lines, columns, sharex=True, squeeze=False).flat)
     trials = sorted({row.trial for row in rows})
-    colours = {trial: SERIES[place % len(SERIES)] for place, trial in enumerate(trials)}
+    colours = {trial: SERIES[(trial - 1) % len(SERIES)] for trial in trials}
     for axes, (phase, quantity) in zip(grid, whats, strict=False):
         axes.axhline(0, color=FAINT, lw=0.8)
         axes.set_title(f"{quantity} of {phase}")

@@ -1,45 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live picture as pixels, and its axes: what is drawn is what was measured."""
+"""The live picture: what is drawn is what was measured."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
+from PySide6.QtGui import QColor, QImage
 
-from gui.run.frame import (
-    Frame,
-    columns_of,
-    empty_frame,
-    phase_row,
-    raster,
-    rows_of,
-    spread,
-    sync_raster,
-    wide_phases,
-)
+from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR
+from gui.run.frame import Frame, empty_frame, spread
+from gui.run.live_view import LiveView, bands
 from gui.run.phases import UNKNOWN, PhaseTrack
-from gui.run.scale import Ceiling, round_up, tick_texts, ticks
+from gui.run.scale import Ceiling, round_up
+from gui.theme import LIGHT, THEMES
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.live.recent import Recent
 from rig.model.completion import END, IDLE, Completion, Mark
 
-ENVELOPE = 0x11
-MEAN = 0xFF
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
 
 
-def frame(least: list[float], mean: list[float], most: list[float]) -> Frame:
-    columns = [np.array(values, dtype=np.float64) for values in (least, mean, most)]
-    return Frame(0.0, 1.0, *columns)
+def shown(qtbot: QtBot, frame: Frame, theme: str = "light") -> tuple[LiveView, QImage]:
+    view = LiveView(THEMES[theme])
+    qtbot.addWidget(view)
+    view.resize(700, 300)
+    view.set_phases(("preprocess", "infer"))
+    view.show_frame(frame)
+    return view, view.grab().toImage()
 
 
-def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most() -> None:
-    image = raster(frame([0, 1, 0], [0, 2, 0], [0, 10, 0]), 0.0, 10.0, 11, (ENVELOPE, MEAN))
-    assert image.shape == (11, 3)
-    # The spike of the middle column reaches from 10 W (row 0) to 1 W (row 9).
-    assert (image[:10, 1] != 0).all()
-    assert image[8, 1] == MEAN
-    assert image[10, 0] == MEAN
-    assert (image[:9, 0] == 0).all()
+def rows_with(image: QImage, x: int, colour: str, top: float, bottom: float) -> list[int]:
+    """Return the rows of a column that are nearer to a colour than to white paper."""
+    want = QColor(colour)
+
+    def near(y: int) -> bool:
+        found = image.pixelColor(x, y)
+        parts = ((found.red(), want.red()), (found.green(), want.green()))
+        return all(abs(one - other) < 0.6 * (255 - other) for one, other in parts)
+
+    return [y for y in range(int(top), int(bottom)) if near(y)]
+
+
+def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most(qtbot: QtBot) -> None:
+    columns = 600
+    mean = np.full(columns, 2e-3)
+    most = mean.copy()
+    most[300] = 9e-3
+    view, image = shown(qtbot, Frame(0.0, 1.0, mean, mean, most))
+    area = view._lanes.signals["power"]
+    x = round(area.left() + area.width() * 300.5 / columns)
+    beside = rows_with(image, x + 20, LIGHT.power, area.top() + 2, area.bottom() - 1)
+    columns_near = [
+        rows_with(image, each, LIGHT.power, area.top() + 2, area.bottom() - 1)
+        for each in range(x - 2, x + 3)
+    ]
+    spike = max(columns_near, key=len)
+    assert len(beside) <= 3
+    # From 9 mW down to 2 mW of an axis that ends at 10 mW.
+    assert len(spike) == pytest.approx(0.7 * area.height(), abs=4)
+    assert spike == list(range(spike[0], spike[-1] + 1)), "without a hole"
 
 
 @pytest.mark.parametrize("share", [0.13, 0.5, 0.74, 1.0, 2.0])
@@ -73,50 +95,25 @@ def test_no_dip_is_lost_however_much_of_the_span_is_there(share: float, columns:
 
 
 def test_what_is_not_known_is_not_drawn() -> None:
-    nothing = float("nan")
-    image = raster(frame([nothing], [nothing], [nothing]), 0.0, 1.0, 5, (ENVELOPE, MEAN))
-    assert not image.any()
     assert empty_frame(4, 1.0).empty
     assert empty_frame(4, 1.0).latest_w is None
 
 
-def test_values_beyond_the_axis_stay_in_the_picture() -> None:
-    rows = rows_of(np.array([-1.0, 0.0, 5.0, 10.0, 99.0, np.nan]), 0.0, 10.0, 11)
-    assert rows.tolist() == [10, 10, 5, 0, 0, -1]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_raster_is_that_of_a_plain_loop(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    ends = np.sort(random.uniform(0, 10, (3, 40)), axis=0)
-    ends[:, 7] = np.nan
-    some = Frame(0.0, 1.0, ends[0], ends[1], ends[2])
-    image = raster(some, 0.0, 10.0, 50, (ENVELOPE, MEAN))
-    low, high = rows_of(ends[0], 0.0, 10.0, 50), rows_of(ends[2], 0.0, 10.0, 50)
-    for column in range(40):
-        if column == 7:
-            continue
-        assert (image[high[column] : low[column] + 1, column] != 0).all()
-
-
-def test_sync_is_low_from_a_fall_to_a_rise() -> None:
-    nothing = np.zeros(10)
-    seen = Frame(
-        0.0, 10.0, nothing, nothing, nothing, falls_s=np.array([2.5]), rises_s=np.array([5.5])
+@pytest.mark.parametrize("fell_before", [False, True])
+def test_sync_is_low_from_a_fall_to_a_rise(qtbot: QtBot, fell_before: bool) -> None:
+    power = np.full(100, 1e-3)
+    falls_s, rises_s = ([1.0], []) if fell_before else ([12.5], [15.5])
+    frame = Frame(
+        10.0, 20.0, power, power, power, falls_s=np.array(falls_s), rises_s=np.array(rises_s)
     )
-    image = sync_raster(seen, 10, 20, MEAN)
-    high = image[5] != 0
-    low = image[14] != 0
-    assert high.tolist() == [True, True, True, False, False, True, True, True, True, True]
-    assert low[[3, 4]].all() and not low[[0, 1, 6, 9]].any()
-    assert (image[5:15, 2] != 0).all(), "the edge itself is a line from top to bottom"
-
-
-def test_a_line_that_fell_before_the_picture_is_low_in_it() -> None:
-    nothing = np.zeros(4)
-    seen = Frame(5.0, 9.0, nothing, nothing, nothing, falls_s=np.array([1.0]))
-    image = sync_raster(seen, 4, 20, MEAN)
-    assert (image[14] != 0).all() and not (image[5] != 0).any()
+    view, image = shown(qtbot, frame)
+    area = view._lanes.sync
+    assert area is not None
+    middle = area.center().y()
+    for at_s, low in ((11.0, fell_before), (14.0, True), (18.0, fell_before)):
+        x = round(area.left() + area.width() * (at_s - 10.0) / 10.0) + 5
+        rows = rows_with(image, x, LIGHT.sync, area.top() + 2, area.bottom() - 2)
+        assert rows and all((row > middle) is low for row in rows)
 
 
 def marks(*phases: int) -> Completion:
@@ -136,18 +133,14 @@ def test_the_marks_of_the_steps_name_what_lies_between_the_falls() -> None:
     track.done(marks(IDLE, END))
     track.done(marks(1, 2, END))
     assert named(track) == ["idle", "", "preprocess", "infer", ""]
-    strip = track.strip()
-    seen = Frame(0.0, 4.0, *[np.zeros(4)] * 3, strip=strip)
-    assert wide_phases(seen, 400, 90.0) == [
-        ("idle", 0.0, 100.0),
-        ("infer", 200.0, 300.0),
-        ("", 300.0, 400.0),
-    ]
-    colours = [0 if not name else place for place, name in enumerate(strip.names)]
-    row = phase_row(seen, 8, colours)
-    assert [strip.names[place] for place in row] == [
-        "idle", "idle", "", "preprocess", "infer", "infer", "", "",
-    ]  # fmt: skip
+    spans, names = bands(track.strip(), 4.0, ("preprocess", "infer"))
+    assert names == ("idle", "preprocess", "infer")
+    assert spans.colour.tolist() == [IDLE_COLOUR, 0, 1]
+    assert spans.start_s.tolist() == [0.0, 1.5, 2.0]
+    assert spans.stop_s.tolist() == [1.0, 2.0, 3.0]
+    track.saw([3.5])
+    spans, names = bands(track.strip(), 4.0, ("preprocess", "infer"))
+    assert (names[-1], spans.colour[-1], spans.stop_s[-1]) == (UNKNOWN, UNKNOWN_COLOUR, 4.0)
 
 
 def test_falls_of_another_trace_are_not_named_by_marks_of_this_one() -> None:
@@ -175,11 +168,6 @@ def test_a_long_trial_keeps_the_newest_edges_and_their_names() -> None:
     assert [name for name in named(track) if name] == ["infer"] * (len(strip.starts_s) // 2)
 
 
-def test_times_are_placed_among_columns() -> None:
-    some = Frame(10.0, 20.0, *[np.zeros(1)] * 3)
-    assert columns_of(some, np.array([10.0, 15.0, 20.0]), 100).tolist() == [0.0, 50.0, 100.0]
-
-
 def test_an_axis_grows_at_once_and_shrinks_slowly() -> None:
     ceiling = Ceiling()
     assert ceiling.fit(0.9) == 1.0
@@ -192,10 +180,3 @@ def test_an_axis_grows_at_once_and_shrinks_slowly() -> None:
 @pytest.mark.parametrize(("value", "top"), [(0.0, 1.0), (0.011, 0.015), (45e-3, 50e-3), (1.0, 1.0)])
 def test_the_end_of_an_axis_is_round(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)
-
-
-def test_ticks_are_round_and_have_one_prefix() -> None:
-    values = ticks(0.0, 0.05, 5)
-    assert values == [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]
-    assert tick_texts(values, "W") == (["0", "10", "20", "30", "40", "50"], "mW")
-    assert ticks(-5.0, 0.0, 8) == [-5.0, -4.0, -3.0, -2.0, -1.0, 0.0]

@@ -110,7 +110,7 @@ def test_stretches_of_means_are_dotted_and_said(
 
 
 def test_thousands_of_windows_are_few_things_to_paint(screen: TraceScreen) -> None:
-    from gui.trace.shown.band_layout import BandSpans
+    from gui.picture.band_layout import BandSpans
 
     state = screen.state
     assert state is not None

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gui.picture import band_layout, sync_shape, ticks
+from gui.picture.band_layout import BandSpans
+from gui.picture.viewport import Viewport
 from gui.trace.panels import entry
-from gui.trace.picture import sync_shape, ticks
-from gui.trace.shown import band_layout
-from gui.trace.shown.band_layout import BandSpans
 from gui.trace.shown.history import History
 from gui.trace.shown.markers import Markers
 from gui.trace.shown.scales import Scale
-from gui.trace.shown.viewport import Viewport
+from rig.units import scale
 
 _MOVES = st.lists(
     st.one_of(
@@ -165,22 +165,42 @@ def test_sync_has_its_levels_and_never_more_than_two_lines_a_pixel() -> None:
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-9, 1e3))
 def test_ticks_are_inside_and_told_apart(low: float, wide: float) -> None:
-    made = ticks.linear(low, low + wide, "A", 5)
-    assert 1 <= len(made.places) <= 12
+    made = ticks.linear(low, low + wide, "A", 8)
+    assert 5 <= len(made.places) <= 8
     # Far from zero the last digits of a number are rounded.
     slack = wide * 1e-6 + 1e-14 * (abs(low) + wide)
     assert all(low - slack <= place <= low + wide + slack for place in made.places)
+    if abs(low) < 1e6 * wide:
+        assert len(set(made.texts)) == len(made.texts)
+        factor = scale(max(abs(low), abs(low + wide)), "A")[0]
+        step = made.places[1] - made.places[0]
+        for place, text in zip(made.places, made.texts, strict=True):
+            assert float(text) / factor == pytest.approx(place, abs=1e-6 * step)
+
+
+@pytest.mark.parametrize("room", range(9))
+def test_ticks_are_as_many_as_there_is_room_for(room: int) -> None:
+    for high in (1.0, 1.7, 2.3, 3.1, 4.4, 6.5, 9.9):
+        assert 2 <= len(ticks.linear(0.0, high, "A", room).places) <= max(room, 2)
+
+
+@given(st.floats(-9, 3), st.floats(0.01, 8))
+def test_logarithmic_axes_have_ticks_at_every_zoom(low: float, wide: float) -> None:
+    made = ticks.logarithmic(low, low + wide, "A", 8)
+    assert 4 <= len(made.places) <= 8
+    assert all(low - 1e-9 <= place <= low + wide + 1e-9 for place in made.places)
 
 
 @given(st.floats(0, 1e5), st.floats(1e-7, 1e5))
 def test_times_are_told_apart_at_every_zoom(start_s: float, span_s: float) -> None:
     made = ticks.of_time(start_s, start_s + span_s, 8)
     assert len(set(made.texts)) == len(made.texts)
+    assert 5 <= len(made.places) <= 8
     assert all(len(text) <= 12 for text in made.texts)
 
 
 def test_a_time_deep_in_a_trace_counts_from_a_base() -> None:
-    made = ticks.of_time(3600.5, 3600.500010, 5)
+    made = ticks.of_time(3600.5, 3600.500010, 8)
     assert made.base == "3600.50000 s"
     assert made.unit == "µs"
     assert made.texts[0] == "+0"
@@ -194,7 +214,7 @@ def test_logarithmic_axes_have_decades_and_a_floor() -> None:
     assert drawn[0] == drawn[1] == pytest.approx(-8.0)
     low, high = scale.range_of(values, values)
     assert low < -3 < -1 < high
-    made = ticks.logarithmic(low, high, "A", 5)
+    made = ticks.logarithmic(low, high, "A", 8)
     assert "1 mA" in made.texts
     assert "100 mA" in made.texts
 

@@ -37,22 +37,43 @@ def _shown(qtbot: QtBot, screen: TraceScreen, widget: Any) -> None:
     qtbot.waitUntil(lambda: screen.idle() and widget.isVisible(), timeout=10_000)
 
 
-def test_the_trials_are_overlaid_on_the_edge_of_a_step(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_orders(
+    screen: TraceScreen, qtbot: QtBot, virtual_session: Path
+) -> None:
+    import rig
+
+    session = rig.open_session(virtual_session)
+    screen.open(virtual_session, trial=4)
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 4)
+    _settled(qtbot, screen)
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    kinds = [(span.kind, span.phase) for span in state.subject.spans]
+    place = kinds.index(("sample", "infer"))
+    wanted = state.subject.spans[place]
     screen.windows.table.selectRow(place)
     _shown(qtbot, screen, screen.overlay)
     found = screen.overlay.shown
     assert found is not None
     assert [one.trial for one in found.trials] == [1, 2, 3, 4, 5]
-    assert found.trials[0].step == state.subject.spans[place].step
-    assert found.trials[0].start_s == state.subject.spans[place].start_s
+    assert (found.sample, found.repetition) == (wanted.sample, 1)
+    assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
+    for one in found.trials:
+        spans = [span for span in session.spans(one.trial) if span.step == one.step]
+        assert {span.sample for span in spans} == {wanted.sample}
+        assert min(span.start_s for span in spans) == one.start_s
+    assert len({one.step for one in found.trials}) > 1, "the trials have other orders"
     assert len(screen.overlay.table.rows) == 5
-    before = screen.overlay.step.value()
-    qtbot.mouseClick(screen.overlay.next, _left())
+    for button, back in ((screen.overlay.next, False), (screen.overlay.previous, True)):
+        qtbot.mouseClick(button, _left())
+        _settled(qtbot, screen)
+        assert screen.overlay.shown is not None
+        assert (screen.overlay.shown.sample == wanted.sample) is back
+    # Another trial of the session is shown in the same sample.
+    screen.open(virtual_session, trial=2)
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
     _settled(qtbot, screen)
-    assert screen.overlay.step.value() > before
+    assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
 
 
 def test_an_edge_is_shown_with_its_uncertainty(
@@ -170,25 +191,45 @@ def test_annotations_are_saved_beside_the_trace_and_come_back(
     assert screen.state.markers.marks[0].label == "wake-up"
 
 
-def test_a_picture_is_saved(screen: TraceScreen, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_picture_is_saved_with_what_it_is_of(
+    screen: TraceScreen, qtbot: QtBot, tmp_path: Path
+) -> None:
+    import re
+
     from PySide6.QtGui import QGuiApplication, QImage
 
+    state = screen.state
+    assert state is not None
+    assert "SIMULATED" in state.subject.labels
     screen.export.picture.setText(str(tmp_path / "shot.png"))
     for _ in range(2):
         _key(qtbot, screen, "P")
     assert {path.name for path in tmp_path.iterdir()} == {"shot.png", "shot-2.png"}
-    path = tmp_path / "shot.png"
-    image = QImage(str(path))
-    assert image.width() >= screen.stack.width()
-    assert not QGuiApplication.clipboard().pixmap().isNull()
+    image = QImage(str(tmp_path / "shot.png"))
+    assert image.width() == 2 * screen.stack.width()
+    assert image.height() > 2 * screen.stack.height()
+    assert QGuiApplication.clipboard().image().size() == image.size()
+    head = {image.pixel(x, y) for x in range(0, image.width(), 2) for y in range(4, 38)}
+    assert len(head) > 4, "session and labels stand above the picture"
     colours = {image.pixel(x, image.height() // 2) for x in range(0, image.width(), 3)}
     assert len(colours) > 3
     screen.export.picture.setText(str(tmp_path / "shot.svg"))
     _key(qtbot, screen, "P")
-    assert "<svg" in (tmp_path / "shot.svg").read_text("utf-8")[:2000]
-    screen.export.picture.setText(str(tmp_path / "nowhere" / "shot.png"))
+    text = (tmp_path / "shot.svg").read_text("utf-8")
+    said = "".join(re.findall(r">([^<>]+)</text>", text))
+    for words in (f"{state.subject.title}, trial 1", ", ".join(state.subject.labels)):
+        assert words in said
+    for words in ("infer", "Current (mA)", "Voltage (V)", "Power (mW)", "SYNC", " ms"):
+        assert words in said
+    assert "<image" not in text
+    screen.export.picture.setText(str(tmp_path / "shot.pdf"))
     _key(qtbot, screen, "P")
-    assert "try:" in screen.notice.text
+    assert (tmp_path / "shot.pdf").read_bytes().startswith(b"%PDF")
+    for suffix in ("png", "svg", "pdf"):
+        screen.notice.clear()
+        screen.export.picture.setText(str(tmp_path / "nowhere" / f"shot.{suffix}"))
+        _key(qtbot, screen, "P")
+        assert "try:" in screen.notice.text
 
 
 def test_no_spike_is_lost_at_any_zoom(screen: TraceScreen, qtbot: QtBot) -> None:

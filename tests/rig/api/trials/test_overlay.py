@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import rig
-from rig.api.trials.overlay import mean_power, overlay
+from rig.api.traces.spans import Spans
+from rig.api.trials.overlay import mean_power, occasions, of_segments, overlay
 from rig.session.session import open_bench
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
@@ -39,16 +41,16 @@ def drifting(quiet: rig.Session, tmp_path_factory: pytest.TempPathFactory) -> ri
     return session_of(tmp_path_factory.mktemp("drifting"), *drift)
 
 
-def first_step(session: rig.Session) -> int:
-    step = next(span.step for span in session.spans(1) if span.kind == "sample")
-    assert step is not None
-    return step
+def first_sample(session: rig.Session) -> int:
+    sample = next(span.sample for span in session.spans(1) if span.kind == "sample")
+    assert sample is not None
+    return sample
 
 
 def test_trials_lie_over_each_other(quiet: rig.Session) -> None:
-    found = overlay(quiet, [1, 2, 3, 4], first_step(quiet))
+    found = overlay(quiet, [1, 2, 3, 4], first_sample(quiet))
     assert found.odd is None and found.rail == ""
-    assert len({one.sample for one in found.trials}) == 1 and not found.remark
+    assert (found.sample, found.repetition) == (first_sample(quiet), 1) and not found.remark
     rows = np.array([one.power_w for one in found.trials])
     assert rows.shape == (4, len(found.start_s)) and np.isfinite(rows).all()
     spans = {span.step: span for span in quiet.spans(2) if span.phase == "preprocess"}
@@ -64,24 +66,79 @@ def test_trials_lie_over_each_other(quiet: rig.Session) -> None:
 
 
 def test_the_drifting_trial_is_named(drifting: rig.Session) -> None:
-    odd = {overlay(drifting, [1, 2, 3, 4], first_step(drifting)).odd for _ in range(1)}
-    steps = [span.step for span in drifting.spans(1) if span.kind == "sample"]
-    odd |= {overlay(drifting, [1, 2, 3, 4], step).odd for step in steps if step is not None}
+    samples = [one.sample for one in occasions(drifting, 1) if one.kind == "sample"]
+    odd = {overlay(drifting, [1, 2, 3, 4], sample).odd for sample in samples}
     assert 3 in odd and odd <= {3, None}
     found = next(
-        one
-        for step in steps
-        if step is not None and (one := overlay(drifting, [4, 3, 2, 1], step)).odd == 3
+        one for sample in samples if (one := overlay(drifting, [4, 3, 2, 1], sample)).odd == 3
     )
     assert "trial 3 is off" in found.remark
-    assert overlay(drifting, [1, 3], steps[-1] or 0).odd is None, "two have no middle"
+    assert overlay(drifting, [1, 3], samples[-1]).odd is None, "two have no middle"
+
+
+def test_a_sample_is_the_same_in_all_trials_whatever_their_orders(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = tmp_path_factory.mktemp("orders")
+    session = session_of(root, trials=3)
+    first = occasions(session, 1)
+    assert [one.sample for one in first if one.kind == "sample"] != [
+        one.sample for one in occasions(session, 2) if one.kind == "sample"
+    ], "a step number means other samples in other trials"
+    for one in first:
+        found = overlay(session, [1, 2, 3], one.sample, one.repetition, kind=one.kind)
+        for laid in found.trials:
+            spans = [
+                span
+                for span in session.spans(laid.trial)
+                if span.step == laid.step and span.kind == one.kind
+            ]
+            assert {span.sample for span in spans} == {one.sample}
+            assert min(span.start_s for span in spans) == laid.start_s
+
+
+def test_a_sample_that_comes_again_is_named_by_how_often_it_came(quiet: rig.Session) -> None:
+    of = quiet.spans(1)
+    step = of.step.max()
+    again = replace(of, step=of.step + step + 1, start_s=of.start_s + 9, stop_s=of.stop_s + 9)
+    once, twice = of_segments([of]), of_segments([of, again])
+    assert twice[: len(once)] == once
+    later = twice[len(once) :]
+    for one, other in zip(once, later, strict=True):
+        assert (one.kind, one.sample, one.repetition * 0) == (*other.identity[:2], 0)
+        assert other.repetition == one.repetition + sum(
+            each.identity[:2] == one.identity[:2] for each in once
+        )
+        assert (one.segment, other.segment) == (1, 2) and other.start_s == one.start_s + 9
+    sample = next(one for one in later if one.kind == "sample")
+    assert str(sample) == f"sample {sample.sample}, time 2"
+    assert str(next(one for one in once if one.kind == "idle")) == "idle 1"
+
+
+def test_a_trial_that_did_not_come_to_a_sample_is_left_out_and_named(
+    quiet: rig.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = first_sample(quiet)
+    spans = quiet.spans
+    none = np.zeros(0, dtype=np.int64)
+
+    def cut(trial: int, rail: str = "", segment: int = 1) -> Spans:
+        found = spans(trial, rail, segment)
+        kept = none if trial == 2 else np.arange(len(found))
+        columns = {name: getattr(found, name)[kept] for name in found.__slots__ if name != "phases"}
+        return replace(found, **columns)
+
+    monkeypatch.setattr(rig.Session, "spans", lambda _, *of: cut(*of))
+    found = overlay(quiet, [1, 2, 3], sample)
+    assert [one.trial for one in found.trials] == [1, 3]
+    assert found.remark == "trial 2 did not come to it"
 
 
 def test_an_overlay_has_no_more_columns_than_samples(quiet: rig.Session) -> None:
-    found = overlay(quiet, [1, 2], first_step(quiet), columns=50)
+    found = overlay(quiet, [1, 2], first_sample(quiet), columns=50)
     assert len(found.trials[0].power_w) == 50
     with quiet.trace(1) as trace:
-        assert len(overlay(quiet, [1], first_step(quiet), columns=10**6).start_s) <= 1.3 * (
+        assert len(overlay(quiet, [1], first_sample(quiet), columns=10**6).start_s) <= 1.3 * (
             found.trials[0].length_s * trace.sample_hz
         )
 
@@ -89,10 +146,10 @@ def test_an_overlay_has_no_more_columns_than_samples(quiet: rig.Session) -> None
 def test_what_cannot_be_overlaid_is_said(quiet: rig.Session) -> None:
     with pytest.raises(rig.DataError, match="no trials"):
         overlay(quiet, [], 3)
-    with pytest.raises(rig.DataError, match="step 9999 has no window"):
+    with pytest.raises(rig.DataError, match="no trial has sample 9999 1 times"):
         overlay(quiet, [1, 2], 9999)
     with pytest.raises(rig.DataError, match="no trial 9"):
-        overlay(quiet, [1, 9], first_step(quiet))
+        overlay(quiet, [1, 9], first_sample(quiet))
 
 
 def test_mean_power_between_instants_is_exact(

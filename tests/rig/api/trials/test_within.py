@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from rig import typed
-from rig.api.drawing.pictures import within_drawings
 from rig.api.trials.within import ENERGY, LATENCY, TOLD, of_lines, sentences
+from rig.api.trials.within_picture import picture
 from rig.store.sample_lines import SampleLine, SearchLine, WindowLine
 from tests.drawings import window
 
@@ -90,10 +90,13 @@ def test_searches_and_few_trials_are_not_tested() -> None:
 
 def test_the_picture_has_a_panel_for_each_quantity_and_a_colour_for_each_trial() -> None:
     rows = of_lines(made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0)))
-    (drawn,) = within_drawings(rows)
-    assert [panel.title for panel in drawn.panels] == ["latency of infer", "energy of infer"]
-    assert [text for text, _ in drawn.legend] == [f"trial {number}" for number in range(1, 6)]
+    drawn = picture(rows)
+    assert drawn is not None and drawn.figure is not None
+    first, second = drawn.figure.axes
+    assert [axes.get_title() for axes in (first, second)] == ["latency of infer", "energy of infer"]
+    (legend,) = drawn.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [f"trial {n}" for n in range(1, 6)]
     assert "trial 4" in drawn.caption
-    lines = [curve for curve in drawn.panels[1].curves if curve.line is not None]
+    lines = [line for line in second.lines[1:] if line.get_linestyle() == "--"]
     assert len(lines) == 1, "a line through the trial that drifts"
-    assert within_drawings(()) == ()
+    assert picture(()) is None

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+#: Colours of spans that do not count, and of those whose phase is not known yet; phases have 0 and
+#: more.
+WARM_UP_COLOUR = -1
+IDLE_COLOUR = -2
+UNKNOWN_COLOUR = -3
+
 
 @dataclass(frozen=True, slots=True)
 class BandSpans:

@@ -3,29 +3,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPaintEngine, QPainter
 
+from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
+from gui.picture.painting import draw_rectangles, mixed
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.picture.painting import draw_rectangles, mixed
-from gui.trace.shown.band_layout import BandSpans, laid_out
-from gui.trace.shown.engine import IDLE_COLOUR, WARM_UP_COLOUR
-from gui.trace.shown.viewport import Viewport
 
 Array = NDArray[np.float64]
 
 _SHARE = 0.16
 _LOUD = 0.85
-#: More bands are painted as a row of pixels.
+#: More bands are painted as a row of pixels, but in files of vectors.
 _FEW = 150
+_VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf)
+#: A phase of so many pixels may be named.
+_NAMED_PX = 30.0
 
 
 def band_colour(colour: int, theme: Theme, loud: bool = False) -> QColor:
-    """Return the fill of a band of a phase, an idle time, or a warm-up query."""
+    """Return the fill of a band of a phase, an idle time, a warm-up query, or one not known yet."""
     share = _LOUD if loud else _SHARE
-    if colour == WARM_UP_COLOUR:
+    if colour in (WARM_UP_COLOUR, UNKNOWN_COLOUR):
         return mixed(theme.muted, theme.base, share * 0.5)
     if colour == IDLE_COLOUR:
         return mixed(theme.muted, theme.base, share)
@@ -58,7 +62,7 @@ class BandsItem:
         if self._of is None or of[1:] != self._of[1:] or spans is not self._of[0]:
             self._of = of
             self._lay_out(spans, view, int(area.width()))
-        if self.count > _FEW:
+        if self.count > _FEW and painter.paintEngine().type() not in _VECTORS:
             painter.drawImage(area, self._row(int(area.width()), theme, loud))
             return
         painter.setPen(Qt.PenStyle.NoPen)
@@ -67,6 +71,44 @@ class BandsItem:
             low = area.left() + left * area.width()
             high = area.left() + right * area.width()
             draw_rectangles(painter, low, high, area.top(), area.bottom())
+
+    def paint_strip(
+        self,
+        painter: QPainter,
+        spans: BandSpans,
+        names: Sequence[str],
+        view: Viewport,
+        area: QRectF,
+        theme: Theme,
+    ) -> None:
+        """Paint the strip of phases, with the names of those that have the room."""
+        if not area.height():
+            return
+        inner = area.adjusted(0, 2, 0, -1)
+        self.paint(painter, spans, view, inner, theme, loud=True)
+        if self.count > area.width() / _NAMED_PX:
+            return
+        first = int(np.searchsorted(spans.reached_s, view.start_s, side="right"))
+        last = int(np.searchsorted(spans.start_s, view.stop_s, side="left"))
+        metrics = QFontMetricsF(painter.font())
+        for place in range(first, last):
+            left = max(view.fraction(float(spans.start_s[place])), 0.0) * area.width()
+            stop_s = float(spans.stop_s[place])
+            if place + 1 < len(spans):
+                # What lies in a stream has names of its own.
+                stop_s = min(stop_s, float(spans.start_s[place + 1]))
+            right = min(view.fraction(stop_s), 1.0) * area.width()
+            text = names[place]
+            if metrics.horizontalAdvance(text) + 8 > right - left:
+                continue
+            fill = band_colour(int(spans.colour[place]), theme, loud=True)
+            dark = fill.lightnessF() > 0.5
+            painter.setPen(QColor("#101216" if dark else "#ffffff"))
+            painter.drawText(
+                QRectF(area.left() + left, area.top(), right - left, area.height()),
+                Qt.AlignmentFlag.AlignCenter,
+                text,
+            )
 
     def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
         """Return many bands as a picture one pixel high, which costs the same whatever their

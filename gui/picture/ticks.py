@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from rig.units import scale
 
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+#: An axis has so many labelled ticks, as far as there is room for them.
+LEAST = 5
+MOST = 8
+#: Steps between ticks in turn, the first ones rounder. Neighbours in size are so near that one of
+#: them always gives 5 to 8 ticks.
+_STEPS = ((1.0, 2.0, 5.0), (2.5,), (4.0,), (1.5, 3.0, 8.0))
+#: Values in a decade of a logarithmic axis, from many to few.
+_ONES = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 #: Times with more digits than this are shown from a base on.
 _DIGITS = 6
 
@@ -26,10 +33,10 @@ class Ticks:
 
 
 def linear(low: float, high: float, unit: str, room: int) -> Ticks:
-    """Return at most about `room` ticks between two values."""
+    """Return 5 to 8 ticks between two values, fewer where there is no `room` for so many texts."""
     if not high > low:
         return Ticks((), (), unit)
-    step = _step((high - low) / max(room, 1))
+    step = _step(low, high, room)
     factor, name = scale(max(abs(low), abs(high)), unit)
     decimals = _decimals(step * factor)
     places = _multiples(low, high, step)
@@ -40,14 +47,14 @@ def logarithmic(low: float, high: float, unit: str, room: int) -> Ticks:
     """Return ticks between two powers of ten, given as logarithms."""
     if not high > low:
         return Ticks((), (), unit)
-    decades = _multiples(low, high, float(max(1, math.ceil((high - low) / max(room, 1)))))
-    if len(decades) > 1:
-        return Ticks(decades, tuple(_short(10.0**place, unit) for place in decades), "")
-    # Less than two decades: round values between them.
-    first = math.floor(low)
-    values = [n * 10.0**power for power in range(first, math.ceil(high) + 1) for n in range(1, 10)]
-    fitting = [value for value in values if low <= math.log10(value) <= high]
-    kept = fitting[:: max(1, math.ceil(len(fitting) / max(room, 1)))]
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    if high - low < 1:
+        kept = list(_multiples(10.0**low, 10.0**high, _step(10.0**low, 10.0**high, room)))
+    else:
+        choices = [[n * 10.0**power for power in powers for n in ones] for ones in _ONES]
+        choices += [[10.0**power for power in powers if power % every == 0] for every in (2, 3, 5)]
+        inside = [[v for v in values if low <= math.log10(v) <= high] for values in choices]
+        kept = next((values for values in inside if len(values) <= _most(room)), inside[-1])
     places = tuple(math.log10(value) for value in kept)
     return Ticks(places, tuple(_short(value, unit) for value in kept), "")
 
@@ -57,7 +64,7 @@ def of_time(start_s: float, stop_s: float, room: int) -> Ticks:
     if not stop_s > start_s:
         return Ticks((), (), "s")
     span_s = stop_s - start_s
-    step_s = _step(span_s / max(room, 1))
+    step_s = _step(start_s, stop_s, room)
     places = _multiples(start_s, stop_s, step_s)
     if max(abs(start_s), abs(stop_s)) / step_s < 10**_DIGITS:
         factor, name = _of_time(max(abs(start_s), abs(stop_s)))
@@ -79,9 +86,24 @@ def time_text(at_s: float, resolution_s: float) -> str:
     return f"{at_s:.{min(max(decimals, 0), 12)}f} s"
 
 
-def _step(at_least: float) -> float:
-    power = 10.0 ** math.floor(math.log10(at_least))
-    return next(step for step in _STEPS if step * power >= at_least * (1 - 1e-9)) * power
+def _most(room: int) -> int:
+    return max(min(room, MOST), 2)
+
+
+def _step(low: float, high: float, room: int) -> float:
+    """Return the roundest step that gives 5 to 8 ticks; where there is less room, the one with the
+    most of them.
+    """
+    most = _most(room)
+    power = math.floor(math.log10((high - low) / most))
+    best: tuple[int, int, float] | None = None
+    for roundness, sizes in enumerate(_STEPS):
+        for step in (size * 10.0**exponent for size in sizes for exponent in (power, power + 1)):
+            count = len(_multiples(low, high, step))
+            if count <= most:
+                enough = min(count - LEAST, 0)
+                best = max(best or (enough, -roundness, -step), (enough, -roundness, -step))
+    return 10.0 ** (power + 2) if best is None else -best[2]
 
 
 def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
@@ -93,7 +115,11 @@ def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
 
 
 def _decimals(step: float) -> int:
-    return max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
+    if not step > 0:
+        return 0
+    power = math.floor(math.log10(step) + 1e-9)
+    whole = step / 10.0**power
+    return max(0, -power + (abs(whole - round(whole)) > 1e-6))
 
 
 def _of_time(most_s: float) -> tuple[float, str]:

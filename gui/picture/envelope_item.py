@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
-from gui.trace.picture.painting import draw_lines, draw_polyline, line_pen
-from gui.trace.shown.viewport import Viewport
+from gui.picture.painting import draw_lines, draw_polyline, line_pen
+from gui.picture.viewport import Viewport
 
 Array = NDArray[np.float64]
 
@@ -62,11 +62,15 @@ def paint_envelope(
     left = area.left() + (envelope.start_s - view.start_s) * wide_px
     right = area.left() + (envelope.stop_s - view.start_s) * wide_px
     tall_px = area.height() / (high - low)
-    # Beyond the area all is alike, and Qt's raster is quicker with small numbers.
-    limit = area.height()
-    top = np.clip((high - envelope.most) * tall_px, -limit, 2 * limit) + area.top()
-    bottom = np.clip((high - envelope.least) * tall_px, -limit, 2 * limit) + area.top()
-    mean = np.clip((high - envelope.mean) * tall_px, -limit, 2 * limit) + area.top()
+    # A picture in a file of vectors has no clipping.
+    left, right = (
+        np.clip(left, area.left(), area.right()),
+        np.clip(right, area.left(), area.right()),
+    )
+    top, bottom, mean = (
+        np.clip((high - values) * tall_px, 0.0, area.height()) + area.top()
+        for values in (envelope.most, envelope.least, envelope.mean)
+    )
     middle = (left + right) / 2
     column_px = float(np.median(right - left))
     painter.setClipRect(area)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.picture.painting import line_pen, mixed
+from gui.picture.ticks import Ticks
 from gui.theme import Theme
-from gui.trace.picture.painting import line_pen, mixed
-from gui.trace.picture.ticks import Ticks
 
 #: Widths and heights in pixels.
 LEFT_PX = 84.0
@@ -21,9 +21,9 @@ PHASES_PX = 18.0
 SYNC_PX = 44.0
 AXIS_PX = 26.0
 SPACE_PX = 6.0
-#: A tick every so many pixels at most.
-_TICK_PX = 42.0
-TIME_TICK_PX = 95.0
+#: A tick every so many pixels at most: the texts have room beside or above each other.
+_TICK_PX = 15.0
+_TIME_TICK_PX = 62.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,13 @@ def laid_out(
 
 
 def ticks_for(area: QRectF) -> int:
-    """Return how many ticks an area has room for."""
-    return max(int(area.height() / _TICK_PX), 2)
+    """Return for how many ticks an area has room beside it."""
+    return int(area.height() / _TICK_PX)
+
+
+def time_ticks_for(area: QRectF) -> int:
+    """Return for how many ticks of time an area has room below it."""
+    return int(area.width() / _TIME_TICK_PX)
 
 
 def paint_y_axis(
@@ -90,7 +95,7 @@ def paint_y_axis(
     tall = metrics.height()
     for place, text in zip(ticks.places, ticks.texts, strict=True):
         y = round(area.bottom() - (place - low) / (high - low) * area.height())
-        if not area.top() <= y <= area.bottom():
+        if not area.top() - 1 <= y <= area.bottom() + 1:
             continue
         painter.setPen(line_pen(grid))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
@@ -139,12 +144,12 @@ def paint_time_axis(
         )
     for place, text in zip(ticks.places, ticks.texts, strict=True):
         x = round(area.left() + (place - start_s) / span_s * area.width())
-        if not area.left() <= x <= area.right():
+        if not area.left() - 1 <= x <= area.right() + 1:
             continue
         painter.setPen(line_pen(grid))
         for lane in areas:
             painter.drawLine(QPointF(x, lane.top()), QPointF(x, lane.bottom()))
-        shown = f"{text} {ticks.unit}"
+        shown = f"{text} {ticks.unit}" if place == ticks.places[-1] else text
         wide = metrics.horizontalAdvance(shown) + 4
         left = min(max(x - wide / 2, 0.0), area.right() + RIGHT_PX - wide)
         if ticks.base and left < metrics.horizontalAdvance(f" {ticks.base} "):

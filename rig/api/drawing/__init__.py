@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Pictures of a scenario as plain data, for a window."""

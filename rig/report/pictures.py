@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scenario of a session draws; a scenario that fails to draw is a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rig.errors import RigError
+from rig.interfaces.scenario import Illustrated
+from rig.model.picture import Picture
+from rig.results.results import Context
+from rig.store.session_folder import RESULTS, SessionFolder
+
+
+def of_scenario(session: SessionFolder) -> Sequence[Picture]:
+    """Return the pictures of a session's scenario, in the style at hand."""
+    try:
+        scenario = Context.of(session).scenario
+        if not isinstance(scenario, Illustrated):
+            return ()
+        if not (session.path / RESULTS).exists():
+            return (
+                Picture("scenario", "Pictures", None, "Not drawn: the session did not finish."),
+            )
+        return scenario.pictures(session.path)
+    except Exception as error:
+        why = error.cause if isinstance(error, RigError) else repr(error)
+        return (Picture("scenario", "Pictures", None, f"Not drawn: {why}."),)
