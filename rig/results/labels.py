@@ -152,6 +152,11 @@ def texts(labels: Sequence[Label]) -> str:
     return ", ".join(label.text for label in labels)
 
 
+def beside(texts: Sequence[str]) -> str:
+    """Return labels as they stand behind a number: " (SIMULATED, SUBSET)"."""
+    return f" ({', '.join(texts)})" if texts else ""
+
+
 def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
     if not provenance.get("simulated"):
         return ()

@@ -63,7 +63,8 @@ class Overlay:
     edge with which the step begins.
 
     `difference_w` of a trial is its power less the mean of the others. `odd` is the trial that is
-    far from the others, None where there is none, or fewer than three; `remark` says what to know.
+    far from the others, None where there is none, or fewer than three; `remark` says what to know,
+    `labels` are those of the session.
     """
 
     rail: str
@@ -72,6 +73,7 @@ class Overlay:
     trials: tuple[OverlaidTrial, ...]
     odd: int | None
     remark: str
+    labels: tuple[str, ...] = ()
 
     @property
     def middle_s(self) -> Array:
@@ -121,7 +123,9 @@ def overlay(
         )
         for at, trial in enumerate(trials)
     )
-    return Overlay(name, borders_s[:-1], borders_s[1:], laid, odd, _remark(laid, odd))
+    return Overlay(
+        name, borders_s[:-1], borders_s[1:], laid, odd, _remark(laid, odd), session.labels
+    )
 
 
 def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -> Array:
