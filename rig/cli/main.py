@@ -18,7 +18,7 @@ import click
 from rig.cli import plugin_commands
 from rig.cli.exit_codes import STOPPED
 from rig.cli.lazy import LazyGroup, summary
-from rig.errors import BenchError, RigError
+from rig.errors import BenchError, RigError, denied
 from rig.host.second_signal import handle_once
 from rig.plain_text import one_line, visible
 
@@ -107,6 +107,10 @@ def main() -> None:
         _print_error(_too_large(error))
         sys.exit(BenchError.exit_code)
     except Exception as error:
+        if isinstance(error, PermissionError) and error.filename is not None:
+            told = denied(error)
+            _print_error(told)
+            sys.exit(told.exit_code)
         _terminal().print_exception()
         _print_error(
             BenchError(
