@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rig.api.sessions.session import (
         Session,
         SessionProblem,
-        SessionVerdict,
         open_session,
         sessions,
     )
+    from rig.api.sessions.verdict import SessionVerdict
     from rig.api.traces.statistics import Cancelled
     from rig.api.traces.trace import SessionTrace, open_trace
     from rig.api.trials.overlay import Overlay, occasions, overlay
@@ -62,10 +62,10 @@ _HOMES = {
     "rig.api.sessions.session": (
         "Session",
         "SessionProblem",
-        "SessionVerdict",
         "open_session",
         "sessions",
     ),
+    "rig.api.sessions.verdict": ("SessionVerdict",),
     "rig.api.traces.statistics": ("Cancelled",),
     "rig.api.traces.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),

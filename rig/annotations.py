@@ -25,7 +25,7 @@ import pyjls
 
 from rig.errors import DataError, storage_error
 from rig.importers.markers import Marked, markers_in, time_stamps
-from rig.trace.jls_file import jls_state, utf8_name
+from rig.trace.jls_file import jls_state, new_writer
 from rig.trace.reduced import MEANS
 from rig.trace.trace import Trace, reading, user_data
 
@@ -124,7 +124,7 @@ def write(
     partial = path.with_name(f"{path.name}.partial")
     try:
         partial.unlink(missing_ok=True)  # a link of that name is not followed
-        with pyjls.Writer(utf8_name(partial)) as writer:
+        with new_writer(partial) as writer:
             # As Joulescope UI names it, so that it takes the file for one of its own.
             writer.source_def(
                 source_id=1, name="annotations", vendor="-", model="-", version="-",

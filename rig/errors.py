@@ -178,6 +178,29 @@ class NotInSession(DataError):
     """
 
 
+_PERMISSION = "its owner's permission to read it: chmod a+rX, or a copy of your own"
+
+
+def denied(error: PermissionError) -> DataError:
+    """Translate what the operating system refuses this account of a file or folder by its name."""
+    return DataError(
+        f"{error.filename} may not be read, or not be written, by this account",
+        evidence=error.strerror or str(error),
+        try_next=_PERMISSION,
+    )
+
+
+def unread(error: OSError, path: Path, try_next: str = "") -> DataError:
+    """Translate what the operating system says of a file or folder that cannot be read; `try_next`
+    helps where its owner's permission does not.
+    """
+    return DataError(
+        f"{path} cannot be read",
+        evidence=error.strerror or str(error),
+        try_next=_PERMISSION if isinstance(error, PermissionError) else try_next,
+    )
+
+
 def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
     """Translate what the operating system says of a file or folder of ours; `try_next` helps where
     another folder for new sessions does not.

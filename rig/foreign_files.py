@@ -16,7 +16,7 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
-from rig.errors import DataError
+from rig.errors import DataError, unread
 
 #: The file by which a session folder is known, also where another one should be there.
 MARK = "events.jsonl"
@@ -82,16 +82,19 @@ def checked(path: Path, folder: Path | None = None) -> str:
 
 
 def descriptor(path: Path, folder: Path | None = None, flags: int = os.O_RDONLY) -> int:
-    """Open a file with flags of os.open and return its descriptor; raises as `opened`."""
+    """Open a file with flags of os.open and return its descriptor; raises as `opened`, and
+    PermissionError where it may be read and not written.
+    """
     within = folder if folder is not None else session_of(path)
     try:
         found = _walked(path, within, flags) if within is not None else _open(path, flags)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DataError(
-            f"{path} cannot be read", evidence=error.strerror or str(error), try_next=_ASK
-        ) from error
+        if flags != os.O_RDONLY and isinstance(error, PermissionError):
+            # Who writes says what then helps.
+            raise PermissionError(error.errno, error.strerror, str(path)) from error
+        raise unread(error, path, _ASK) from error
     try:
         about = os.fstat(found)
         _require_regular(path, about.st_mode)

@@ -23,6 +23,8 @@ _VALUE = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?: ?[%°µμΩa-zA-Z]{1
 _NUMBER = re.compile(rf"{_VALUE}(?: ?± ?{_VALUE})?|[+-]?(?:inf|nan)|-")
 #: Bytes in base64: as a formula it is none, or one without a bracket, which calls no function.
 _BYTES = re.compile(r"\+[A-Za-z0-9+/]*={1,2}|\+[A-Za-z0-9+/]{23,}")
+_LABELS = "# neurorig: "
+_BETWEEN = ", "
 _MARK = "'"
 _ESCAPED = "'\\"
 
@@ -40,6 +42,23 @@ def tabbed(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(
         "\t".join(_guarded(one_line(value.replace("\t", " "))) for value in row) for row in rows
     )
+
+
+def labels_line(labels: Sequence[str], place: str = "") -> str:
+    """Return the line above a table of text that says what must stand beside its numbers, and
+    where they are from; empty where there are no labels.
+    """
+    said = one_line(f"{_LABELS}{_BETWEEN.join(labels)}{'; ' if place else ''}{place}")
+    return f"{said}\n" if labels else ""
+
+
+def labels_of(line: str) -> tuple[str, ...]:
+    """Return the labels that `labels_line` wrote into the first line of a file; of another line
+    none.
+    """
+    if not line.startswith(_LABELS):
+        return ()
+    return tuple(line.removeprefix(_LABELS).rstrip().partition("; ")[0].split(_BETWEEN))
 
 
 def cell(value: object) -> object:

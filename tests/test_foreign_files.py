@@ -53,7 +53,7 @@ ELSEWHERE = {
     "rig/host/port_users.py": (1, SYSTEM),
     "rig/host/pseudo_terminal.py": (1, SYSTEM),
     "rig/importers/joulescope/jls1.py": (1, LOOKED_AT),
-    "rig/importers/open.py": (2, LOOKED_AT),
+    "rig/importers/open.py": (3, LOOKED_AT),
     "rig/importers/profilers/eembc_energy.py": (1, LOOKED_AT),
     "rig/importers/profilers/otii.py": (1, LOOKED_AT),
     "rig/importers/profilers/ppk2.py": (2, LOOKED_AT),

@@ -135,6 +135,8 @@ class LivePage(QWidget):
         self.console.refresh()
         if picture.trials != self._shown_trials:
             self._shown_trials = picture.trials
+            for table in (self.trials, self.metrics):
+                table.set_labels(picture.labels)
             self.trials.set_rows(picture.trials)
             self.metrics.set_rows(picture.metrics)
         if not picture.stage.busy and self.view.frame.empty:

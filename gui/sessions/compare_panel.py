@@ -134,6 +134,7 @@ class ComparePanel(QWidget):
         self._found = found
         labels = dict.fromkeys((*found.first.labels, *found.second.labels))
         self._labels.set_labels(tuple(labels))
+        self.metrics.set_labels(tuple(labels))
         self._show()
 
     def _show(self) -> None:

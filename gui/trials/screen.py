@@ -29,6 +29,7 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
+from gui.widgets.table import Table
 from gui.widgets.text import plain
 from rig.api.sessions.session import Session
 from rig.api.trials import pictures
@@ -133,6 +134,8 @@ class TrialsScreen(Screen):
         elif odd is not None:
             self.dots.choose_named(odd.metric)
         for title, page in further.tabs(view):
+            for table in page.findChildren(Table):
+                table.set_labels(labels)
             self.tabs.addTab(page, title)
         self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)
 

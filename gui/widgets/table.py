@@ -109,7 +109,8 @@ class _Rows(QAbstractTableModel):
 
 class Table(QTableView):
     """A table of any rows; `chosen` is emitted with the row at hand, `hovered` with the row under
-    the mouse or None; Ctrl+C copies the selected rows with tabs between.
+    the mouse or None; Ctrl+C copies the selected rows with tabs between, with the labels of their
+    session above.
     """
 
     chosen = Signal(object)
@@ -119,6 +120,7 @@ class Table(QTableView):
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(name.replace("-", " "))
+        self._labels: tuple[str, ...] = ()
         self._rows = _Rows(columns)
         self._sorted = QSortFilterProxyModel(self)
         self._sorted.setSourceModel(self._rows)
@@ -143,6 +145,10 @@ class Table(QTableView):
     def rows(self) -> list[Any]:
         """Return all rows, as they were given."""
         return self._rows.rows
+
+    def set_labels(self, labels: Sequence[str]) -> None:
+        """Say what must stand beside the numbers of the rows: SIMULATED, GENERATED DATA, ..."""
+        self._labels = tuple(labels)
 
     def set_rows(self, rows: Sequence[Any]) -> None:
         """Show other rows; the widths of the columns fit the first of them."""
@@ -194,11 +200,14 @@ class Table(QTableView):
             )
 
     def text(self) -> str:
-        """Return the selected rows, or all where none is, with their heads, as lines with tabs."""
+        """Return the selected rows, or all where none is, with their labels and heads, as lines
+        with tabs.
+        """
         indexes = self._selected() or [
             self._sorted.index(row, 0) for row in range(self._sorted.rowCount())
         ]
-        lines = [[column.head for column in self._rows.columns]]
+        lines = [[", ".join(self._labels)]] if self._labels else []
+        lines.append([column.head for column in self._rows.columns])
         for index in indexes:
             row = self._row(index)
             lines.append([column.text(row) for column in self._rows.columns])

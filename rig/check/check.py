@@ -29,6 +29,7 @@ from rig.check.written_again import (
     SHOWN,
     difference,
     difference_of,
+    in_its_words,
     of_lines,
     of_samples,
 )
@@ -287,6 +288,7 @@ class _Session:
                 f"{_told(trial.problems)}"
             )
             own.append(Finding(EVENTS, False, text))
+        trial = in_its_words(path, trial, self.context.provenance)
         older = self._is_older()
         return trial, [*own, *of_samples(path, trial, older), *of_lines(path, trial)]
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from rig import foreign_files
 from rig.check import older_schema
+from rig.check.versions import is_this_revision
 from rig.model.finding import Finding
 from rig.model.metric import Prominence
 from rig.model.trial import Trial
+from rig.results import result_lines
 from rig.store import sample_lines, session_folder, strict_json
-from rig.store.session_folder import (
-    SAMPLES,
-)
+from rig.store.provenance_file import Provenance
+from rig.store.session_folder import SAMPLES
 from rig.units import quantity
 
 SHOWN = 5
@@ -113,15 +115,31 @@ def _equal(stored: Any, again: Any) -> bool:
 
 def of_lines(path: Path, trial: Trial) -> Iterator[Finding]:
     """Compare results.txt, which states a trial's results in the words of its benchmark."""
-    file = path / session_folder.LINES
-    stored = foreign_files.read_text(file, errors="replace") if file.exists() else ""
-    at, one, other = first_difference(stored, "".join(line + "\n" for line in trial.lines))
+    at, one, other = first_difference(_stored(path), _text(trial.lines))
     if at:
         yield Finding(
             f"{path.name}/{session_folder.LINES}",
             False,
             f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}",
         )
+
+
+def in_its_words(path: Path, trial: Trial, provenance: Provenance) -> Trial:
+    """Return a trial with its result lines as the revision of the rig worded them that measured
+    it: some had no marks.
+    """
+    lines = result_lines.unmarked(provenance.stored, trial.lines)
+    is_older = not is_this_revision(provenance) and _stored(path) == _text(lines)
+    return replace(trial, lines=lines) if is_older else trial
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _stored(path: Path) -> str:
+    file = path / session_folder.LINES
+    return foreign_files.read_text(file, errors="replace") if file.exists() else ""
 
 
 def first_difference(stored: str, again: str) -> tuple[int, str, str]:

@@ -79,7 +79,9 @@ def _about(section: str, name: str) -> str:
 
 
 def _session_folders(root: Path) -> Iterator[Path]:
-    return (path.parent for path in sorted(root.glob(f"*/{session_folder.EVENTS}")))
+    for path in sorted(root.glob("*")):
+        if SessionFolder(path).is_denied() or (path / session_folder.EVENTS).exists():
+            yield path
 
 
 def _status(path: Path) -> str:

@@ -19,7 +19,7 @@ from rig.cli import plugin_commands
 from rig.cli.exit_codes import STOPPED
 from rig.cli.lazy import LazyGroup, summary
 from rig.cli.usage_errors import as_error
-from rig.errors import BenchError, ConfigError, RigError
+from rig.errors import BenchError, ConfigError, RigError, denied
 from rig.host.second_signal import handle_once
 from rig.plain_text import SPELT, one_line, register_spelling, visible
 
@@ -109,6 +109,10 @@ def main() -> None:
         _print_error(_too_large(error))
         sys.exit(BenchError.exit_code)
     except Exception as error:
+        if isinstance(error, PermissionError) and error.filename is not None:
+            told = denied(error)
+            _print_error(told)
+            sys.exit(told.exit_code)
         _terminal().print_exception()
         _print_error(
             BenchError(

@@ -15,6 +15,7 @@ import click
 from rich.table import Table
 
 from rig import table_file
+from rig.api.traces.surroundings import Surroundings
 from rig.cli.measure_windows import CHOICES, Choice, window_options
 from rig.cli.printed.terminal import Terminal, escape, escape_lines
 from rig.errors import ConfigError
@@ -145,16 +146,17 @@ def measure(
         spread = spread_of(rows[:-1], chosen.per)
         if chosen.per > 1 and spread is None:
             notes.append("--per: there are no two windows with an energy")
-        content = _content(path, opened, promised, notes, rows, spread)
+        labels = Surroundings(path, opened.origin == "rig").labels or opened.labels
+        content = _content(path, opened, promised, notes, rows, spread, labels)
     out = Terminal()
     err = Terminal(stderr=True)
     if as_json:
         out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
     if as_csv:
-        out.out(_csv_text(rows), end="", highlight=False)
+        out.out(_csv_text(rows, labels), end="", highlight=False)
     else:
-        _print_table(out, path, opened, rows)
+        _print_table(out, path, labels, rows)
     if spread is not None:
         (err if as_csv else out).print(escape_lines(spread.text()), soft_wrap=True)
     for note in [*notes, *([] if promised or not opened.has_current else [_UNKNOWN])]:
@@ -221,6 +223,7 @@ def _content(
     notes: list[str],
     rows: Sequence[WindowRow],
     spread: Spread | None,
+    labels: tuple[str, ...],
 ) -> dict[str, Any]:
     trace = opened.trace
     return {
@@ -228,6 +231,7 @@ def _content(
         "trace": str(path),
         "origin": opened.origin,
         "simulated": bool(opened.about.get("simulated", False)),
+        "labels": labels,
         "sample_hz": trace.sample_hz,
         "edge_hz": trace.edge_hz,
         "duration_s": trace.duration_s,
@@ -248,19 +252,22 @@ def _content(
     }
 
 
-def _csv_text(rows: Sequence[WindowRow]) -> str:
+def _csv_text(rows: Sequence[WindowRow], labels: Sequence[str]) -> str:
     names = [field.name for field in dataclasses.fields(WindowRow)]
     cells = [
         ["" if (value := getattr(row, name)) is None else value for name in names] for row in rows
     ]
-    return table_file.text([names, *cells])
+    marked = "; ".join(labels)
+    return table_file.text([[*names, "labels"], *([*row, marked] for row in cells)])
 
 
-def _print_table(out: Terminal, path: Path, opened: Opened, rows: Sequence[WindowRow]) -> None:
+def _print_table(
+    out: Terminal, path: Path, labels: Sequence[str], rows: Sequence[WindowRow]
+) -> None:
     """Print the windows within 80 columns: one prefix a column, four digits."""
-    badge = "  [black on yellow] SIMULATED [/]" if opened.about.get("simulated") else ""
+    badges = "".join(f"  [black on yellow] {escape(label)} [/]" for label in labels)
     table = Table(
-        title=f"{escape(path.name)}{badge}",
+        title=f"{escape(path.name)}{badges}",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, typed
+from rig import foreign_files, table_file, typed
 from rig.errors import ConfigError, DataError
 from rig.importers.joulescope import jls1, jls2, jls2_view
 from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
@@ -19,6 +19,7 @@ from rig.importers.opened import Opened, Options
 from rig.importers.profilers import eembc_energy, otii, ppk1, ppk2
 from rig.importers.tables import csv_table
 from rig.importers.viewable import require_convertible, require_recoverable
+from rig.model.origin import Origin
 from rig.settings.check import checked
 from rig.store import verified
 from rig.store.session_folder import EVENTS as JOURNAL
@@ -38,6 +39,9 @@ from rig.trace.trace import (
     reading,
 )
 from rig.uncertainty.accuracy import Accuracy
+
+#: No line of labels is longer.
+_LINE_MAX = 1 << 12
 
 
 def open_any(
@@ -191,7 +195,16 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
         table, left, notes = otii.joined(path, scratch / "joined", options)
         found = csv_table.convert(table, scratch, left)
         return replace(found, notes=(*notes, *found.notes))
-    return csv_table.convert(path, scratch, options)
+    found = csv_table.convert(path, scratch, options)
+    return replace(found, about=found.about | _said_above(path))
+
+
+def _said_above(path: Path) -> dict[str, Any]:
+    """Return what the rig wrote of a table above it, where it wrote the table."""
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        labels = table_file.labels_of(stream.readline(_LINE_MAX))
+    simulated = Origin.SIMULATED.upper() in labels
+    return {"labels": list(labels), "simulated": simulated} if labels else {}
 
 
 def _file(path: Path) -> Path:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
+from rig.model.origin import Origin
+from rig.plain_text import one_line
 from rig.settings.declare import Or
 from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
@@ -98,6 +100,15 @@ class Opened:
     about: dict[str, Any] = field(default_factory=dict)
     rate_ppm: float = 0.0
     stamped: Stamped | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside its numbers, as the file says it: SIMULATED, ..."""
+        said = self.about.get("labels")
+        texts = [one_line(str(text)) for text in (said if isinstance(said, list) else ())]
+        simulated = Origin.SIMULATED.upper()
+        unsaid = [simulated] if self.about.get("simulated") and simulated not in texts else []
+        return (*unsaid, *texts)
 
     @property
     def sync(self) -> str:

@@ -136,21 +136,28 @@ def rig_choice(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> B
 @pytest.fixture(scope="session")
 def rig_bench(rig_choice: BenchChoice, pytestconfig: pytest.Config) -> Iterator[OpenBench]:
     """Open the bench once for all its tests; its supply is off when they are over."""
-    from rig.api.bench import open_bench
-    from rig.store.session_folder import refuse_unwritable
-
-    root = pytestconfig.getoption("--rig-sessions")
     with ExitStack() as stack:
-        try:
-            if root:
-                refuse_unwritable(Path(root), "another folder: --rig-sessions FOLDER")
-            bench = stack.enter_context(open_bench(rig_choice.bench, rig_choice.settings))
-        except RigError as error:
-            text = f"the bench {rig_choice.bench} does not open: {error}"
-            if pytestconfig.getoption("--rig-skip") and not isinstance(error, ConfigError):
+        bench = _opened(stack, rig_choice, pytestconfig.getoption("--rig-sessions"))
+        # Outside of the handler of an error: pytest would print what was handled as well.
+        if isinstance(bench, RigError):
+            text = f"the bench {rig_choice.bench} does not open: {bench}"
+            if pytestconfig.getoption("--rig-skip") and not isinstance(bench, ConfigError):
                 pytest.skip(text)
             pytest.fail(text, pytrace=False)
         yield bench
+
+
+def _opened(stack: ExitStack, choice: BenchChoice, root: str | None) -> OpenBench | RigError:
+    """Return the open bench, or why it does not open."""
+    from rig.api.bench import open_bench
+    from rig.store.session_folder import refuse_unwritable
+
+    try:
+        if root:
+            refuse_unwritable(Path(root), "another folder: --rig-sessions FOLDER")
+        return stack.enter_context(open_bench(choice.bench, choice.settings))
+    except RigError as error:
+        return error
 
 
 @pytest.fixture(scope="session")
@@ -166,17 +173,35 @@ def rig_session(
     known = pytestconfig.stash.setdefault(_SESSIONS, {})
     if rig_choice not in known:
         root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
-        try:
-            path = rig_bench.run(rig_choice.trials or None, root).path
-        except RigError as error:
-            pytest.fail(f"the bench {rig_choice.bench} failed: {error}", pytrace=False)
-        known[rig_choice] = TestedSession(path)
+        ran = _ran(rig_bench, rig_choice, root)
+        if isinstance(ran, RigError):
+            pytest.fail(f"the bench {rig_choice.bench} failed: {ran}", pytrace=False)
+        known[rig_choice] = TestedSession(ran)
     session = known[rig_choice]
     if not session.valid:
         pytest.fail(
             f"the session {session.path} is invalid:\n{session.invalid_because}", pytrace=False
         )
     return session
+
+
+def _ran(bench: OpenBench, choice: BenchChoice, root: Path) -> Path | RigError:
+    """Return the folder of a new session, or why there is none."""
+    try:
+        return bench.run(choice.trials or None, root).path
+    except RigError as error:
+        return error
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Show of an error of the rig what it says, and not as well which exception of a library it
+    translates: its evidence has that. `--full-trace` shows all.
+    """
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, RigError) and not item.config.getoption("fulltrace"):
+        error.__cause__ = None
+        error.__suppress_context__ = True
 
 
 @pytest.hookimpl(tryfirst=True)

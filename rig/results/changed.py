@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rig.errors import DataError
+from rig.results import labels
 from rig.results.document import Results, VerdictResult
 from rig.results.labels import Label
 from rig.results.verdict import Outcome
+from rig.store import verified
+from rig.store.session_folder import PROVENANCE, SessionFolder
 from rig.store.verified import Change
 
 CHANGED = "CHANGED AFTER THE RUN"
@@ -27,6 +31,17 @@ def mark(changes: Sequence[Change]) -> tuple[Label, ...]:
         "than those of the run; rig check says what differs"
     )
     return (Label(CHANGED, said),)
+
+
+def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is
+    damaged, or was changed after its run.
+    """
+    try:
+        found = labels.of_provenance(folder.provenance())
+    except (DataError, OSError, LookupError, TypeError, ValueError):
+        found = (Label(labels.NOT_STATED, f"{PROVENANCE} cannot be read"),)
+    return (*found, *mark(verified.changes(folder)))
 
 
 def reason(changes: Sequence[Change]) -> str:

@@ -106,6 +106,14 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
     )
 
 
+def of_no_result(provenance: Any) -> tuple[Label, ...]:
+    """Return those labels of a session under which its numbers are no result of a benchmark: they
+    are simulated, modelled, or not of the benchmark's own data, whole.
+    """
+    measured = (INTERLEAVED, *(_text_of(what, Origin.OWN_SENSOR) for what in ("time", "energy")))
+    return tuple(label for label in of_provenance(provenance) if label.text not in measured)
+
+
 def of_session(
     simulated: bool, provenance: Mapping[str, Any], data: DataStatement
 ) -> tuple[Label, ...]:
@@ -144,6 +152,11 @@ def texts(labels: Sequence[Label]) -> str:
     return ", ".join(label.text for label in labels)
 
 
+def beside(texts: Sequence[str]) -> str:
+    """Return labels as they stand behind a number: " (SIMULATED, SUBSET)"."""
+    return f" ({', '.join(texts)})" if texts else ""
+
+
 def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
     if not provenance.get("simulated"):
         return ()
@@ -168,8 +181,12 @@ def _indirect(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
     labels = []
     for what, origin in (("time", found.time), ("energy", found.energy)):
         if origin is not None and (what, origin) in _STATEMENTS:
-            labels.append(Label(f"{what.upper()}: {origin.upper()}", _STATEMENTS[what, origin]))
+            labels.append(Label(_text_of(what, origin), _STATEMENTS[what, origin]))
     return tuple(labels)
+
+
+def _text_of(what: str, origin: Origin) -> str:
+    return f"{what.upper()}: {origin.upper()}"
 
 
 def _part(facts: Mapping[str, Any]) -> str:

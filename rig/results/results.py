@@ -33,7 +33,6 @@ from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
 from rig.model.metric import Metric
 from rig.model.trial import Measured, Trial
-from rig.plain_text import one_line
 from rig.problems import Problem
 from rig.results import (
     claim,
@@ -44,6 +43,7 @@ from rig.results import (
     origins,
     replication,
     resolution,
+    result_lines,
     session_verdicts,
 )
 from rig.results.document import (
@@ -207,17 +207,8 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
     """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
     if not isinstance(context.scenario, Reviewer):
         return ()
-    who = (
-        ", ".join(
-            [
-                "neurorig",
-                *(label.text.lower() for label in labels.of_provenance(context.provenance.stored)),
-            ]
-        )
-        + ":"
-    )
-    faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
-    return tuple(one_line(f"{who} {line}") for line in faults or context.scenario.lines(measured))
+    lines = () if problems else context.scenario.lines(measured)
+    return result_lines.of_trial(context.provenance.stored, lines, problems)
 
 
 def derive(context: Context, trials: Sequence[Trial]) -> Results:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rig import foreign_files
-from rig.errors import DataError
+from rig.errors import DataError, unread
 from rig.model.finding import Finding
 
 #: No folder of the rig has more files.
@@ -90,9 +90,7 @@ def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str,
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        raise DataError(
-            f"{folder} cannot be listed", evidence=error.strerror or repr(error)
-        ) from error
+        raise unread(error, folder) from error
     for entry in inside:
         mode = entry.stat(follow_symlinks=False).st_mode
         yield prefix + entry.name, Path(entry.path), mode

@@ -182,6 +182,13 @@ class SessionFolder:
         is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
         return is_ours and set(inside) <= known and b"\n" not in _first_line(self.path / EVENTS)
 
+    def is_denied(self) -> bool:
+        """Return whether this is a folder with the name of a session into which the account may not
+        look.
+        """
+        is_named = _CREATED.match(self.path.name) is not None
+        return is_named and self.path.is_dir() and not os.access(self.path, os.R_OK | os.X_OK)
+
     def refuse_unfinished(self) -> None:
         """Raise DataError where there are no results."""
         if not (self.path / RESULTS).exists():

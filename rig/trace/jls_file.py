@@ -60,6 +60,15 @@ def utf8_name(path: Path) -> str:
     return str(path)
 
 
+def new_writer(path: Path) -> Any:
+    """Begin a JLS file with the permissions that the account gives to new files: the library alone
+    would hide it from other accounts. Raises DataError and OSError.
+    """
+    name = utf8_name(path)
+    path.touch()
+    return pyjls.Writer(name)
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
     """Open a closed JLS file; its reader's errors become DataErrors. An unclosed one is refused:

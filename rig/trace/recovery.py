@@ -21,7 +21,7 @@ from rig import foreign_files, processor_limit
 from rig.errors import DataError
 from rig.trace import limited_child
 from rig.trace.chunks import Chunks
-from rig.trace.jls_file import ABOUT, LENGTHS, jls_state, user_data, utf8_name
+from rig.trace.jls_file import ABOUT, LENGTHS, jls_state, new_writer, user_data, utf8_name
 
 #: So much processor time a recovery may take for Python's start and its imports on a small
 #: computer, and a second more for each so many bytes: with other work on two processors the copy
@@ -128,6 +128,7 @@ def copy_all(partial: Path, into: Path) -> None:
     (rig/trace/chunks.py).
     """
     readable = _without_torn_header(partial, into)
+    into.touch()  # with the account's own permissions; those of the library are closer
     # The copy may complain of the torn end although it is complete: what counts is that the copy
     # opens.
     with suppress(RuntimeError):
@@ -215,7 +216,7 @@ def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
 
 def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path) -> None:
     """Write all samples again, each signal so long that the index reaches its last one."""
-    writer = pyjls.Writer(utf8_name(path))
+    writer = new_writer(path)
     for source in reader.sources.values():
         if source.source_id:
             known = ("source_id", "name", "vendor", "model", "version", "serial_number")

@@ -16,14 +16,13 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import pyjls
 from numpy.typing import NDArray
 
 from rig import typed
 from rig.errors import DataError, StorageFull, storage_error
 from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
-from rig.trace.jls_file import utf8_name
+from rig.trace.jls_file import new_writer
 from rig.trace.jls_signals import chunks, define_signal
 from rig.trace.tap import Tapped, TraceForm
 from rig.trace.trace import (
@@ -98,7 +97,7 @@ class TraceWriter:
                 self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
             self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
             stack.callback(self._store.leave)
-            writer = pyjls.Writer(utf8_name(folder / PARTIAL))
+            writer = new_writer(folder / PARTIAL)
             stack.pop_all()
         self._log = WriteLog()
         self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)

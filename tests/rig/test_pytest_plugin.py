@@ -70,7 +70,7 @@ def test_a_failed_comparison_shows_value_interval_and_verdict(pytester: pytest.P
     done.stdout.fnmatch_lines(
         [
             "E  *assert energy_infer < 500 µJ",
-            "E  *energy_infer is 1.8* mJ",
+            "E  *energy_infer is 1.8* mJ (SIMULATED, RANDOM BYTES)",
             "E  *measured again: 1.8* to 1.* mJ",
             "E  *for other samples: *",
             "E  *verdict of the session on it: PASS",
@@ -149,6 +149,52 @@ def test_a_bench_that_does_not_open_fails_or_skips_only_its_own_tests(
     assert "Traceback" not in failed.stdout.str()
     skipped = pytest_in(pytester, *BENCH, "--rig-skip")
     skipped.assert_outcomes(passed=2, skipped=2, errors=1)
+
+
+#: What stands in pytest's output between two exceptions of which one followed from the other.
+CHAIN = re.compile("another exception occurred|direct cause")
+
+
+def test_an_error_of_a_fixture_or_a_test_has_one_cause(pytester: pytest.Pytester) -> None:
+    pytester.makefile(
+        ".toml",
+        gone='[bench]\nname = "gone"\n[sut.uart]\nport = "/dev/gone"\n[monitor.none]\n'
+        "[scenario.single_stream]\n[task.null]\nsamples = 4\n",
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+        import rig
+
+        @pytest.mark.rig(bench="gone.toml")
+        def test_of_the_bench(rig_session):
+            pass
+
+        @pytest.mark.rig(bench="nosuch.toml")
+        def test_of_no_file(rig_session):
+            pass
+
+        def test_that_opens_it():
+            with rig.open_bench("gone.toml"):
+                pass
+        """
+    )
+    done = pytest_in(pytester, *BENCH)
+    done.assert_outcomes(failed=1, errors=2)
+    assert not CHAIN.search(done.stdout.str())
+    assert done.stdout.str().count("there is no port /dev/gone") == 2
+    done.stdout.fnmatch_lines(["E *DeviceNotFound: there is no port /dev/gone"])
+    whole = pytest_in(pytester, *BENCH, "--full-trace", "-k", "test_that_opens_it").stdout.str()
+    assert CHAIN.search(whole) and "SerialException" in whole
+
+
+def test_a_session_that_fails_has_one_cause(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(rig_session): pass")
+    (pytester.path / "taken").write_text("a file")
+    done = pytest_in(pytester, *BENCH, "--rig-sessions", "taken")
+    done.assert_outcomes(errors=1)
+    assert not CHAIN.search(done.stdout.str())
+    assert done.stdout.str().count("failed: ") >= 1
 
 
 def test_a_test_runs_on_each_bench_and_a_marker_changes_its_settings(

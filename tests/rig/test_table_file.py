@@ -35,6 +35,14 @@ NUMBERS = (
 )
 
 
+def test_the_line_of_labels_is_read_again_and_is_one_line() -> None:
+    line = table_file.labels_line(("SIMULATED", "GENERATED DATA"), "a\nb; c, trial 1")
+    assert line == "# neurorig: SIMULATED, GENERATED DATA; a\\nb; c, trial 1\n"
+    assert table_file.labels_of(line) == ("SIMULATED", "GENERATED DATA")
+    assert table_file.labels_of(table_file.labels_line(("SUBSET",))) == ("SUBSET",)
+    assert table_file.labels_line(()) == "" and table_file.labels_of("# time (s)") == ()
+
+
 def read(written: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(written, newline="")))
 

@@ -6,7 +6,6 @@ lists, or is told why it cannot.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import unprivileged
 from tests.conftest import VIRTUAL_NULL
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX accounts")
@@ -102,6 +102,92 @@ def test_every_account_measures_checks_reports_and_lists(tmp_path: Path, account
         assert "fault of the rig" not in done.stderr
 
 
+ORDINARY = Account("ordinary", command=unprivileged.RIG)
+
+
+@pytest.fixture(scope="module")
+def of_a_stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two sessions of another account, which all may read."""
+    folder = tmp_path_factory.mktemp("stranger")
+    for name in ("20260101T000000Z-one", "20260101T000001Z-two"):
+        Account("ordinary").rig(
+            folder,
+            *("run", VIRTUAL_NULL, "--sessions", folder / "made", "--trials", "1"),
+            *("--set", "task.null.samples=2"),
+        )
+        (made,) = (folder / "made").iterdir()
+        made.rename(folder / name)
+    (folder / "made").rmdir()
+    for session in folder.iterdir():
+        unprivileged.given_away(session)
+    return folder
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the sentence with which a command ends; it is no fault of the rig."""
+    assert "Traceback" not in done.stderr and "fault of the rig" not in done.stderr
+    assert done.returncode in (2, 3), (done.returncode, done.stdout, done.stderr)
+    assert "Permission denied" in done.stderr or "is not readable" in done.stderr
+    return done.stderr
+
+
+@unprivileged.needed
+def test_a_session_of_another_account_is_shown_and_not_written(
+    of_a_stranger: Path, tmp_path: Path
+) -> None:
+    one, two = sorted(of_a_stranger.iterdir())
+    assert (one / "trial-1" / "trace.jls").stat().st_mode & 0o777 == 0o444
+    for words in (
+        ("check", one),
+        ("sessions", "--sessions", of_a_stranger),
+        ("list", "--sessions", of_a_stranger),
+        ("compare", one, two),
+        ("measure", one / "trial-1"),
+        ("bundle", one, "--out", tmp_path / "bundle.zip"),
+    ):
+        done = ORDINARY.rig(tmp_path, *words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+    said = refused(ORDINARY.rig(tmp_path, "report", one))
+    assert "a copy of the session" in said and f"{one.name}/events.jsonl" in said
+
+
+@unprivileged.needed
+@pytest.mark.parametrize(
+    "hidden", [".", "events.jsonl", "results.json", "trial-1", "trial-1/trace.jls"]
+)
+def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
+    of_a_stranger: Path, tmp_path: Path, hidden: str
+) -> None:
+    one, two = sorted(of_a_stranger.iterdir())
+    path = one / hidden
+    mode = path.stat().st_mode
+    path.chmod(0)
+    try:
+        for words in (("check", one), ("report", one), ("measure", one / "trial-1/trace.jls")):
+            assert str(one) in refused(ORDINARY.rig(tmp_path, *words)).replace("\n", "")
+        if not hidden.endswith(".jls"):
+            refused(ORDINARY.rig(tmp_path, "compare", one, two))
+            shown = ORDINARY.rig(tmp_path, "sessions", "--sessions", of_a_stranger)
+            assert shown.returncode == 0 and "1 unreadable" in shown.stdout
+            listed = ORDINARY.rig(tmp_path, "list", "--sessions", of_a_stranger)
+            assert f"{one.name} not readable" in listed.stdout
+    finally:
+        path.chmod(mode)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_every_file_of_a_session_has_the_permissions_of_the_account(
+    tmp_path: Path, mask: int, mode: int
+) -> None:
+    account = Account("some umask", shell=f'umask {mask:03o}; exec "$@"')
+    words = ("run", VIRTUAL_NULL, "--sessions", tmp_path / "sessions", "--trials", "1")
+    account.rig(tmp_path, *words, "--set", "task.null.samples=2")
+    (session,) = (tmp_path / "sessions").iterdir()
+    files = [path for path in session.rglob("*") if path.is_file()]
+    assert "trace.jls" in {path.name for path in files}
+    assert {path.stat().st_mode & 0o777 for path in files} == {mode}
+
+
 def test_a_path_that_no_trace_can_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     account = next(each for each in ACCOUNTS if each.name == "ASCII locale")
     done = account.rig(tmp_path, "run", VIRTUAL_NULL, "--sessions", tmp_path / "é")
@@ -119,15 +205,11 @@ def test_generated_data_without_a_home_names_the_variable(tmp_path: Path) -> Non
     assert "fault of the rig" not in done.stderr
 
 
-@pytest.mark.skipif(
-    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write everywhere"
-)
+@unprivileged.needed
 def test_a_session_that_may_not_be_written_is_checked_and_its_report_says_what_helps(
     tmp_path: Path,
 ) -> None:
-    account = Account("ordinary")
-    if os.geteuid() == 0:
-        account = Account("no root", shell='exec setpriv --bounding-set -dac_override "$@"')
+    account = ORDINARY
     sessions = tmp_path / "sessions"
     account.rig(
         tmp_path,

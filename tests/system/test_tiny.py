@@ -43,7 +43,7 @@ def test_accuracy_comes_out_as_constructed_over_either_layer(
     assert result.metrics["accuracy"].value == 0.875
     assert (
         result.content["trials"][0]["lines"][1]
-        == "neurorig, simulated, generated data: Top 1% = 87.5000"
+        == "neurorig, simulated, generated data: Top 1% = [simulated] 87.5000"
     )
 
 

@@ -103,7 +103,10 @@ class MarkerPanel(QWidget):
         if self._state is None:
             return
         marks = [self._mark] if self._mark is not None else self._state.markers.marks
-        text = "\n".join(mark_text(mark) for mark in marks if mark is not None)
+        labels = self._state.subject.labels
+        lines = [", ".join(labels)] if labels else []
+        lines += [mark_text(mark) for mark in marks if mark is not None]
+        text = "\n".join(lines)
         QGuiApplication.clipboard().setText(text)
 
     def delete(self) -> None:

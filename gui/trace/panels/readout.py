@@ -50,6 +50,7 @@ def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
 def copied(found: TraceStatistics, name: str) -> str:
     """Return all numbers as lines with tabs, in SI units with all digits, for a table."""
     rows = [
+        *([("labels", ", ".join(found.labels), "")] if found.labels else []),
         ("stretch", name, ""),
         ("start", repr(found.start_s), "s"),
         ("stop", repr(found.stop_s), "s"),

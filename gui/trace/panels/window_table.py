@@ -79,6 +79,7 @@ class WindowTable(QWidget):
         """Show the windows of a trace."""
         self._state = None
         spans = state.subject.spans
+        self.table.set_labels(state.subject.labels)
         self.table.set_rows(spans)
         self.table.setVisible(bool(spans))
         self._none.setVisible(not spans)

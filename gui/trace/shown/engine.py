@@ -152,14 +152,14 @@ def _subject(
         many = "stretch" if len(reduced_s) == 1 else "stretches"
         share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
         notes = (*notes, f"{share}: means in place of samples")
-    labels, problems = _around(session, trial)
+    problems = _problems(session, trial)
     bands, band_names, phases = _bands(spans, session)
     return Subject(
         path,
         trace,
         path.name if session is None else session.path.name,
         session,
-        labels,
+        trace.labels,
         trial,
         rail,
         segment,
@@ -204,21 +204,14 @@ def _annotations(trace: SessionTrace) -> tuple[Annotations, tuple[str, ...]]:
         return Annotations(), (f"annotations: {error}",)
 
 
-def _around(
-    session: Session | None, trial: int
-) -> tuple[tuple[str, ...], tuple[SessionProblem, ...]]:
-    """Return labels and problems of a session; one that is damaged has those that can be read."""
+def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]:
+    """Return the problems of a trial; a session that is damaged has those that can be read."""
     if session is None:
-        return (), ()
+        return ()
     try:
-        labels = session.labels
+        return tuple(problem for problem in session.problems if problem.trial == trial)
     except (RigError, OSError, KeyError, TypeError, ValueError):
-        labels = ()
-    try:
-        problems = tuple(problem for problem in session.problems if problem.trial == trial)
-    except (RigError, OSError, KeyError, TypeError, ValueError):
-        problems = ()
-    return labels, problems
+        return ()
 
 
 def _bands(

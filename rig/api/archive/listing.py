@@ -169,8 +169,11 @@ def search(rows: Iterable[Listed], words: str) -> list[Listed]:
 
 def is_session(path: Path) -> bool:
     """Return whether a folder is a session's, whatever state that is in."""
-    return any(os.path.lexists(path / mark) for mark in _MARKS) or (
-        path.is_dir() and SessionFolder(path).is_unbegun()
+    folder = SessionFolder(path)
+    return (
+        any(os.path.lexists(path / mark) for mark in _MARKS)
+        or folder.is_denied()
+        or (path.is_dir() and folder.is_unbegun())
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rig.errors import did_you_mean
 from rig.results import stated
 from rig.results.document import IntervalResult, MetricResult
+from rig.results.labels import beside
 from rig.results.verdict import Outcome
 from rig.stats.interval import Interval
 from rig.units import ends, not_known, quantity, scale
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SAME_SAMPLES = "same_samples"
 OTHER_SAMPLES = "other_samples"
 _QUESTIONS = {SAME_SAMPLES: "measured again", OTHER_SAMPLES: "for other samples"}
-
+HEADS = ("metric", "value", "unit", *_QUESTIONS.values())
 
 #: The verdict on one metric in a word.
 WORDS: dict[bool | None, str] = {
@@ -129,7 +130,7 @@ class SessionMetric:
     def statement(self) -> str:
         """Return value, both intervals and verdict in words, a line each."""
         judged = WORDS | {None: "NOT TESTED: the rule does not look at this metric"}
-        lines = [f"{self.name} is {quantity(self.value, self.unit)}"]
+        lines = [f"{self.name} is {quantity(self.value, self.unit)}{beside(self.labels)}"]
         lines += [
             f"{question}: {self._range(getattr(self, which))}"
             for which, question in _QUESTIONS.items()
@@ -144,6 +145,9 @@ class SessionMetric:
             return f"{self.name} = {quantity(self.value, self.unit, expanded)}, {other}{marked}"
         same = f"{self._range(self.same_samples)} {_QUESTIONS[SAME_SAMPLES]}"
         return f"{self.name} = {quantity(self.value, self.unit)}, {same}, {other}{marked}"
+
+    def _repr_html_(self) -> str:
+        return labels_html(self.labels) + table_html(HEADS, [cells(self)])
 
     def _compared(self, compare: Callable[[float, float], Any], limit: object) -> bool:
         if not isinstance(limit, Real):
@@ -162,7 +166,8 @@ class SessionMetric:
         range_ = f"{self._range(interval)} {_QUESTIONS[which]}"
         return Comparison(
             ok,
-            f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, {WORDS[self.verdict]}",
+            f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, {WORDS[self.verdict]}"
+            f"{beside(self.labels)}",
         )
 
     def _range(self, interval: Interval) -> str:
@@ -200,12 +205,17 @@ class Metrics(Mapping[str, SessionMetric]):
         return len(self._metrics)
 
     def __repr__(self) -> str:
-        return f"<Metrics: {', '.join(self._metrics) or 'none'}>"
+        return f"<Metrics: {', '.join(self._metrics) or 'none'}{beside(self.labels)}>"
 
     def _repr_html_(self) -> str:
-        heads = ("metric", "value", "unit", _QUESTIONS[SAME_SAMPLES], _QUESTIONS[OTHER_SAMPLES])
         rows = [cells(metric) for metric in self._metrics.values()]
-        return table_html(heads, rows)
+        return labels_html(self.labels) + table_html(HEADS, rows)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..."""
+        found = (label for metric in self._metrics.values() for label in metric.labels)
+        return tuple(dict.fromkeys(found))
 
     @property
     def table(self) -> pandas.DataFrame:
@@ -216,8 +226,7 @@ class Metrics(Mapping[str, SessionMetric]):
 
         rows = [_row(metric) for metric in self._metrics.values()]
         found = pandas.DataFrame(rows, index=pandas.Index(self._metrics, name="metric"))
-        labels = {label: None for metric in self._metrics.values() for label in metric.labels}
-        found.attrs.update(labels=tuple(labels))
+        found.attrs.update(labels=self.labels)
         return found
 
     def _missing(self, name: str) -> str:
@@ -225,11 +234,6 @@ class Metrics(Mapping[str, SessionMetric]):
             return f"{name} is absent: {self.absent[name]}"
         hint = did_you_mean(name, self._metrics, 3).strip() or f"there are {list(self)}"
         return f"no metric {name}: {hint}"
-
-
-def beside(labels: Sequence[str]) -> str:
-    """Return labels as they stand behind a number: " (SIMULATED, SUBSET)"."""
-    return f" ({', '.join(labels)})" if labels else ""
 
 
 def _row(metric: SessionMetric) -> dict[str, Any]:
@@ -251,6 +255,12 @@ def cells(metric: SessionMetric) -> tuple[str, ...]:
         return metric.name, quantity(metric.value, metric.unit), "", "", ""
     text = stated.stated(metric.row)
     return metric.name, text.value, text.unit, text.same_samples, text.other_samples
+
+
+def labels_html(labels: Sequence[str]) -> str:
+    """Return labels in HTML, as they stand above numbers."""
+    marked = " ".join(f"<mark><b>{html.escape(label)}</b></mark>" for label in labels)
+    return f"<p>{marked}</p>" if labels else ""
 
 
 def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rig import typed
 from rig.api.sessions import tables
-from rig.api.sessions.metric import Metrics, SessionMetric, beside, cells, table_html
+from rig.api.sessions.metric import (
+    HEADS,
+    Metrics,
+    SessionMetric,
+    cells,
+    table_html,
+)
 from rig.api.sessions.problem_places import ProblemPlace, place_of
+from rig.api.sessions.verdict import SessionVerdict
 from rig.api.traces import span_lines
 from rig.api.traces.spans import Spans
 from rig.api.traces.trace import SessionTrace, open_trace
@@ -41,7 +48,6 @@ if TYPE_CHECKING:
 
 _SUCCESS = "success"
 _UNREADABLE = "unreadable"
-_HEADS = ("metric", "value", "unit", "measured again", "for other samples", "per trial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,36 +76,6 @@ class SessionProblem:
     def meaning(self) -> str:
         """Return what the code means."""
         return PROBLEM_CODES.get(self.code, "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SessionVerdict:
-    """The verdict of a session: whether the trials replicate, by which rule, and of what.
-
-    `reason` names what failed first, or why the rule was not applied. `scope` says in one sentence
-    what the verdict is about: the metrics `covered`, and those `not_tested`, each with the reason.
-    """
-
-    outcome: Outcome
-    rule: str
-    reason: str = ""
-    scope: str = ""
-    covered: tuple[str, ...] = ()
-    not_tested: Mapping[str, str] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Return whether the verdict is PASS."""
-        return self.outcome is Outcome.PASS
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    def __repr__(self) -> str:
-        about = f" for {self.scope}" if self.scope and self.ok else ""
-        reason = f": {self.reason}" if self.reason else ""
-        return f"{self.outcome.upper()}{about} ({self.rule}{reason}){beside(self.labels)}"
 
 
 class Session:
@@ -297,7 +273,7 @@ class Session:
         except (RigError, OSError, KeyError, TypeError, ValueError):
             rows = []
         title = f"<p><b>{html.escape(self.path.name)}</b>: {html.escape(self._summary())}</p>"
-        return title + (table_html(_HEADS, rows) if rows else "")
+        return title + (table_html((*HEADS, "per trial"), rows) if rows else "")
 
     def _summary(self) -> str:
         """Return status, verdict and labels in one line, whatever state the folder is in."""
@@ -305,7 +281,7 @@ class Session:
             return self.status
         try:
             if self.status != _SUCCESS:
-                return ", ".join([self.status, *(one.text for one in changed.mark(self.changed))])
+                return f"{self.status}{labels.beside(self.labels)}"
             count = len(self.results.trials)
             parts = [f"{count} trials", f"{self.verdict}".replace("\n", "; ")]
             return ", ".join(parts)

@@ -27,7 +27,7 @@ _LEAST_SEGMENT = 16
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """The time that a signal spent between each two `borders`, in its unit; `lost` samples are not
-    in it.
+    in it. `labels` are those of the trace.
     """
 
     signal: str
@@ -35,6 +35,7 @@ class Histogram:
     seconds: Array
     count: int
     lost: int
+    labels: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -47,7 +48,8 @@ class Spectrum:
     """The power spectral density of a signal without its mean, one-sided, in its unit squared per
     hertz: the mean over `segments` of `segment_s` each, half overlapping (Welch's method).
 
-    A segment in which samples are lost is left out: `left_out` of them.
+    A segment in which samples are lost is left out: `left_out` of them. `labels` are those of the
+    trace.
     """
 
     signal: str
@@ -56,6 +58,7 @@ class Spectrum:
     segments: int
     left_out: int
     segment_s: float
+    labels: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

@@ -17,9 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import table_file
+from rig.api.traces.place import TracePlace
 from rig.api.traces.samples import levels_at
 from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
+from rig.plain_text import one_line
+from rig.results.labels import SIMULATED, beside
 from rig.trace.levels import Hidden, Progress
 from rig.trace.trace import TRACE, Trace, reading
 from rig.trace.write_room import RESERVE_B
@@ -39,6 +43,32 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
+class StretchOrigin:
+    """What an exported file says of its samples: the labels that must stand beside them, and where
+    in a session they are from.
+    """
+
+    labels: tuple[str, ...] = ()
+    place: TracePlace | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return it as a JLS file has it."""
+        said = {"labels": list(self.labels), "session": self.place_text}
+        return {"simulated": SIMULATED in self.labels} | {k: v for k, v in said.items() if v}
+
+    @property
+    def place_text(self) -> str:
+        """Return session, trial, rail and segment in words; empty where there is no session."""
+        if self.place is None:
+            return ""
+        parts = [one_line(self.place.session.name), f"trial {self.place.trial}"]
+        parts += [f"rail {one_line(self.place.rail)}"] if self.place.rail else []
+        parts += [f"segment {self.place.segment}"] if self.place.segment > 1 else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Stretch:
     """Samples first <= k < last of a trace; `has_current` as the trace has it."""
 
@@ -47,6 +77,7 @@ class Stretch:
     last: int
     has_current: bool
     has_sync: bool
+    origin: StretchOrigin = StretchOrigin()
 
     @property
     def count(self) -> int:
@@ -126,9 +157,12 @@ def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     trace = stretch.trace
     sync = "digital" if stretch.has_sync else "none"
     about = {"exported_from": trace.path.name, "first_sample": stretch.first}
+    about |= stretch.origin.about
+    # The name of the source is what Joulescope UI shows beside the signals.
+    source = f"export{beside(stretch.origin.labels)}"
     rates = {"sample_hz": trace.sample_hz, "edge_hz": trace.edge_hz}
     with TraceWriter(
-        folder, **rates, source="export", serial="", about=about, sync_kind=sync
+        folder, **rates, source=source, serial="", about=about, sync_kind=sync
     ) as writer:
         done = round(stretch.first / trace.sample_hz * trace.edge_hz)
         for at, current, voltage in blocks:
@@ -147,6 +181,9 @@ def _csv(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     with path.open("w", encoding="utf-8", newline="") as stream:
         for columns in _tables(stretch, blocks):
             if not stream.tell():
+                stream.write(
+                    table_file.labels_line(stretch.origin.labels, stretch.origin.place_text)
+                )
                 stream.write(",".join(heads[name] for name in _shown(columns)) + "\n")
             stream.write(_rows(columns))
     return path
@@ -197,6 +234,7 @@ def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     path = folder / "table.parquet"
     trace = stretch.trace
     about = {"sample_hz": repr(trace.sample_hz), "exported_from": trace.path.name}
+    about |= {"labels": ", ".join(stretch.origin.labels), "session": stretch.origin.place_text}
     writer = None
     try:
         for columns in _tables(stretch, blocks):

@@ -6,6 +6,7 @@ session around it knows.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -59,6 +60,13 @@ class TraceNumbers(TraceView):
     def place(self) -> TracePlace | None:
         """Return of which session, trial, rail and segment the trace is."""
         return self._around.place
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside its numbers: the labels of its session; elsewhere those
+        that its file has.
+        """
+        return self._around.labels or super().labels
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -138,9 +146,10 @@ class TraceNumbers(TraceView):
             nominal = base is not None and base.nominal_rate
             u_s = self.edge_uncertainty_s(start), self.edge_uncertainty_s(stop)
             ends = Ends(True, u_s, nominal)
-        return exact.statistics(
+        found = exact.statistics(
             self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
         )
+        return replace(found, labels=self.labels)
 
     def histogram(
         self,
@@ -156,7 +165,8 @@ class TraceNumbers(TraceView):
         """
         first, last = self._places(start, stop, self.sample_hz)
         self._require_signal(signal)
-        return distributions.histogram(self._trace, first, last, signal, bins, limits, stopped)
+        found = distributions.histogram(self._trace, first, last, signal, bins, limits, stopped)
+        return replace(found, labels=self.labels)
 
     def spectrum(
         self,
@@ -171,7 +181,8 @@ class TraceNumbers(TraceView):
         """
         first, last = self._places(start, stop, self.sample_hz)
         self._require_signal(signal)
-        return distributions.spectrum(self._trace, first, last, signal, segment, stopped)
+        found = distributions.spectrum(self._trace, first, last, signal, segment, stopped)
+        return replace(found, labels=self.labels)
 
     def locate(self, problem: Placed) -> tuple[float, float] | None:
         """Return from where to where a problem of this trial is; None where that is not known."""

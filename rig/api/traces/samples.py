@@ -31,8 +31,14 @@ class TraceSamples:
         self.origin = opened.origin
         self.notes = opened.notes
         self.has_current = opened.has_current
+        self._labels = opened.labels
         self._trace: Trace = opened.trace
         self._hidden = Hidden(opened.trace.gaps)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside its numbers, as the file says it: SIMULATED, ..."""
+        return self._labels
 
     @property
     def sample_hz(self) -> float:

@@ -73,7 +73,8 @@ class TraceStatistics:
     file of power alone. Energy and charge are None where too much is lost, or what lies at the
     ends; `energy_u_j` and `charge_u_c` are standard uncertainties, None where they are not known,
     and `remark` says why. Where `at_edges` the ends lie at edges of SYNC, or of windows: what they
-    leave of their samples counts with the power inside, as in results.json.
+    leave of their samples counts with the power inside, as in results.json. `labels` are those of
+    the trace, such as SIMULATED.
     """
 
     start_s: float
@@ -89,6 +90,7 @@ class TraceStatistics:
     energy_u_j: float | None
     at_edges: bool
     remark: str = ""
+    labels: tuple[str, ...] = ()
 
     @property
     def span_s(self) -> float:

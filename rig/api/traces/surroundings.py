@@ -13,7 +13,7 @@ from rig.api.traces.place import TracePlace, place_of
 from rig.api.traces.spans import Spans
 from rig.errors import RigError
 from rig.importers.open import accuracy_beside
-from rig.results import document
+from rig.results import changed, document
 from rig.results.document import Results, TrialResult
 from rig.store.session_folder import RESULTS, SessionFolder
 from rig.timebase.timebase import Timebase
@@ -42,6 +42,13 @@ class Surroundings:
         if found is None or self._of_trial is None:
             return found
         return replace(found, trial=self._of_trial)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Return what must stand beside the numbers of the session."""
+        if self.place is None:
+            return ()
+        return tuple(label.text for label in changed.of_folder(SessionFolder(self.place.session)))
 
     @cached_property
     def accuracy(self) -> Accuracy | None:

@@ -14,12 +14,13 @@ from typing import Any, Self
 from rig import annotations as annotation_files
 from rig.annotations import Annotations
 from rig.api.traces import export as exporting
-from rig.api.traces.export import Stretch
+from rig.api.traces.export import Stretch, StretchOrigin
 from rig.api.traces.numbers import TraceNumbers
 from rig.api.traces.statistics import Stopped
 from rig.errors import DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from rig.results.labels import beside
 from rig.trace.levels import Progress
 from rig.units import quantity
 
@@ -54,7 +55,8 @@ class SessionTrace(TraceNumbers):
         replace: bool = False,
     ) -> Path:
         """Write the samples of a stretch at full rate into a file, whole or not at all: "jls",
-        "csv" or "parquet"; left out, as the file's name ends.
+        "csv" or "parquet"; left out, as the file's name ends. The labels of the trace stand in
+        it: in a CSV file in a first line that begins with "#".
 
         Raises DataError, StorageFull before anything is written, and Cancelled.
         """
@@ -67,7 +69,8 @@ class SessionTrace(TraceNumbers):
 
     def _stretch(self, start: float, stop: float) -> Stretch:
         first, last = self._places(start, stop, self.sample_hz)
-        return Stretch(self._trace, first, last, self.has_current, self.has_sync)
+        origin = StretchOrigin(self.labels, self.place)
+        return Stretch(self._trace, first, last, self.has_current, self.has_sync, origin)
 
     def _refuse_session(self, where: Path) -> None:
         if self.place is not None and self.place.session in where.resolve().parents:
@@ -132,7 +135,8 @@ class SessionTrace(TraceNumbers):
         lost = f", {len(self.gaps)} gaps" if self.gaps else ""
         return (
             f"<Trace {self.path.name}: {quantity(self.duration_s, 's')} at "
-            f"{quantity(self.sample_hz, 'Hz')}, SYNC {self._trace.sync or 'none'}{lost}>"
+            f"{quantity(self.sample_hz, 'Hz')}, SYNC {self._trace.sync or 'none'}"
+            f"{lost}{beside(self.labels)}>"
         )
 
     def _keep(self, scratch: Path) -> None:

@@ -100,7 +100,7 @@ class TraceView(TraceSamples):
         Long stretches come from the file's index and are whole entries of it, so that they are
         exact, and reach a little over both ends. Lost samples do not count; a stretch that has
         no other is NaN. `power` has no index: where the trace is not prepared, every sample is
-        read.
+        read. `attrs["labels"]` are the trace's.
         """
         import pandas
 
@@ -109,5 +109,9 @@ class TraceView(TraceSamples):
         first, last = self._places(start, stop, self.sample_hz)
         if self._levels is not None and last - first > ENTRY * columns > ENTRY:
             bounds, table = self._levels.columns(first, last, columns)
-            return pandas.DataFrame(envelope.of_table(bounds / self.sample_hz, table, power))
-        return pandas.DataFrame(envelope.summary(self._trace, first, last, columns, power))
+            content = envelope.of_table(bounds / self.sample_hz, table, power)
+        else:
+            content = envelope.summary(self._trace, first, last, columns, power)
+        frame = pandas.DataFrame(content)
+        frame.attrs.update(labels=self.labels)
+        return frame

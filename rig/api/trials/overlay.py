@@ -98,7 +98,8 @@ class Overlay:
     seconds after the edge with which it begins.
 
     `difference_w` of a trial is its power less the mean of the others. `odd` is the trial that is
-    far from the others, None where there is none, or fewer than three; `remark` says what to know.
+    far from the others, None where there is none, or fewer than three; `remark` says what to know,
+    `labels` are those of the session.
     """
 
     rail: str
@@ -110,6 +111,7 @@ class Overlay:
     trials: tuple[OverlaidTrial, ...]
     odd: int | None
     remark: str
+    labels: tuple[str, ...] = ()
 
     @property
     def middle_s(self) -> Array:
@@ -175,9 +177,9 @@ def overlay(
         for at, (trial, place) in enumerate(places.items())
     )
     missing = [trial for trial in trials if trial not in places]
-    return Overlay(
-        name, *identity, borders_s[:-1], borders_s[1:], laid, odd, _remark(laid, odd, missing)
-    )
+    remark = _remark(laid, odd, missing)
+    starts_s, stops_s = borders_s[:-1], borders_s[1:]
+    return Overlay(name, *identity, starts_s, stops_s, laid, odd, remark, session.labels)
 
 
 def occasions(session: Session, trial: int, rail: str = "") -> tuple[Occasion, ...]:

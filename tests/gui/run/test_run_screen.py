@@ -51,6 +51,8 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
     assert picture.stage is Stage.FINISHED
     assert [row.number for row in at.screen.live.trials.rows] == [1, 2, 3, 4, 5]
     assert "SIMULATED" in at.screen.bar.labels.text()
+    for table in (at.screen.live.trials, at.screen.live.metrics):
+        assert table.text().startswith("SIMULATED, ")
     at.until(lambda: "PASS: " in at.screen.outcome.text)
     session = rig.open_session(picture.folder)
     assert session.verdict

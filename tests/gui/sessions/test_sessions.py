@@ -155,7 +155,8 @@ def test_two_are_compared_by_choosing_both(screen: SessionsScreen, qtbot: QtBot)
     assert rows["energy_infer"].relative == pytest.approx(-0.5, rel=0.03)
     qtbot.keyClick(screen.compared.metrics, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QApplication.clipboard().text().splitlines()
-    assert lines[0].startswith("metric\toutcome\tB - A\t")
+    assert lines[0] == ", ".join(screen.compared.found.first.labels)
+    assert lines[1].startswith("metric\toutcome\tB - A\t")
     assert any(line.startswith("energy_infer\t") and "mJ" in line for line in lines)
 
 

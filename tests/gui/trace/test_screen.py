@@ -117,6 +117,12 @@ def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
     mark = state.markers.chosen
     assert mark is not None
     assert mark.span == (span.start_s, span.stop_s)
+    from PySide6.QtGui import QGuiApplication
+    from PySide6.QtWidgets import QPushButton
+
+    screen.findChild(QPushButton, "marker-copy").click()
+    labels, copied = QGuiApplication.clipboard().text().splitlines()
+    assert labels.startswith("SIMULATED, ") and copied.startswith("marker 1")
     _settled(qtbot, screen)
     found = screen.statistics.selection
     assert found is not None
@@ -217,6 +223,10 @@ def test_the_numbers_are_copied_with_all_digits(
     rows = dict(line.split("\t")[:2] for line in QGuiApplication.clipboard().text().splitlines())
     assert float(rows["energy"]) == _windows(virtual_session)[0]["energy_j"]
     assert rows["lost samples"] == "0"
+    assert rows["labels"] == ", ".join(state.subject.labels) and "SIMULATED" in rows["labels"]
+    qtbot.keyClick(screen.windows.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    first, heads, _ = QGuiApplication.clipboard().text().splitlines()
+    assert first == rows["labels"] and "\t" in heads
 
 
 def test_the_statistics_of_the_view_are_those_of_the_engine(

@@ -204,8 +204,9 @@ def test_all_values_can_be_copied_as_a_table(
     table = screen.findChild(Table, "trials-table")
     assert table is not None
     lines = table.text().splitlines()
-    assert lines[0].split("\t")[:3] == ["metric", "value", "unit"]
-    assert lines[0].endswith("trial 5")
+    assert lines[0].startswith("SIMULATED, ")
+    assert lines[1].split("\t")[:3] == ["metric", "value", "unit"]
+    assert lines[1].endswith("trial 5")
     assert any(line.startswith(ENERGY) for line in lines)
 
 

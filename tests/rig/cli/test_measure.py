@@ -18,6 +18,7 @@ import pyjls
 import pytest
 from click.testing import CliRunner, Result
 
+from rig.api.traces.trace import open_trace
 from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError
 from rig.session.session import SessionResult as SessionResult
@@ -412,7 +413,33 @@ def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(
     )
     assert all(0 < window["energy_u_j"] < window["energy_j"] for window in found["windows"])
     shown = run(folder / "trial-1")
-    assert "SIMULATED" in shown.stdout and "uncertainty unknown" not in shown.stdout
+    assert "uncertainty unknown" not in shown.stdout
+    for label in ("SIMULATED", "RANDOM BYTES"):
+        assert label in shown.stdout.splitlines()[0]
+    assert found["labels"] == ["SIMULATED", "RANDOM BYTES"]
+    rows = csv.DictReader(io.StringIO(run(folder / "trial-1", "--csv").stdout))
+    assert {row["labels"] for row in rows} == {"SIMULATED; RANDOM BYTES"}
+
+
+@pytest.mark.parametrize("form", ["jls", "csv"])
+def test_what_was_exported_of_a_session_keeps_its_labels(
+    run_virtual: Callable[..., SessionResult], tmp_path: Path, form: str
+) -> None:
+    with open_trace(run_virtual().folder / "trial-1") as trace:
+        part = trace.export(tmp_path / f"part.{form}", 0, 0.02)
+    found = content(part)
+    assert found["simulated"] is True and found["labels"] == ["SIMULATED", "RANDOM BYTES"]
+
+
+def test_a_table_of_another_program_has_no_labels_whatever_stands_above_it(
+    tmp_path: Path,
+) -> None:
+    rows = "\n".join(f"{at / 100},0.001,3.3" for at in range(50))
+    path = tmp_path / "table.csv"
+    for above in ("", "# SIMULATED\n", "#\n"):
+        path.write_text(f"{above}time (s),current (A),voltage (V)\n{rows}\n")
+        found = content(path)
+        assert found["labels"] == [] and found["simulated"] is False
 
 
 def test_a_segment_has_the_accuracy_of_its_session_and_a_file_that_was_put_there_has_not(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from rig.importers.opened import Opened, Options
 from rig.settings.check import checked
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
+from tests import unprivileged
 from tests.length import length
 
 Open = Callable[..., Opened]
@@ -457,12 +457,15 @@ def test_what_is_no_trace_is_refused_with_the_reason(tmp_path: Path, opened: Ope
     assert "trial-1" in error.value.evidence
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path, opened: Open) -> None:
-    path = plain(tmp_path / "a.jls")
+@unprivileged.needed
+def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "trial-1").mkdir()
+    path = plain(tmp_path / "trial-1" / "trace.jls")
+    words = [*unprivileged.RIG, "measure", str(path.parent)]
     path.chmod(0)
-    with pytest.raises(DataError, match="Permission denied"):
-        open_any(path, tmp_path / "scratch")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"{path} cannot be read" in done.stderr.replace("\n", "")
+    assert "Permission denied" in done.stderr and "chmod" in done.stderr
 
 
 # Tables

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.forger import rehash
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Reviewer
@@ -26,9 +28,11 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step
 from rig.model.trial import Measured, Sample, Window
+from rig.results import result_lines
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult, open_bench
 from rig.settings.check import checked
+from rig.store.provenance import revision
 from scenarios.mlperf_tiny.scenario import Tiny
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
@@ -37,12 +41,13 @@ from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"
 
-# What the submission checker of MLPerf Tiny looks for, line by line from the beginning of a line;
-# energy anywhere in it.
-THROUGHPUT = re.compile(r"^.*\sMedian throughput is\s+([0-9.]+) inf[.]/sec[.]")
-ENERGY = re.compile(r"Median energy cost is ([0-9.]+) uJ/inf")
-TOP_1 = re.compile(r"^.*\sTop[- ]1%?\s?[:=] ([0-9.]+)")
-AUC = re.compile(r"^.*\sAUC\s?[:=] ([0-9.]+)")
+# What the submission checker of MLPerf Tiny looks for (mlcommons/tiny,
+# tools/submission/submission_checker.py at 319cda8: ACC_PATTERN, check_performance_dir,
+# check_power_dir), line by line from the beginning of a line; energy anywhere in it.
+THROUGHPUT = re.compile(r"^.* Median throughput is\s+([\d\.]+) inf\./sec\..*")
+ENERGY = re.compile(r"Median energy cost is ([\d\.]+) uJ/inf")
+TOP_1 = re.compile(r"^.* Top[- ]1%?\s?[:=] ([\d\.]+).*")
+AUC = re.compile(r"^.* AUC\s?[:=] ([\d\.]+).*")
 PATTERNS = (THROUGHPUT, ENERGY, TOP_1, AUC)
 
 
@@ -397,18 +402,76 @@ def energy(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
     return run(tmp_path_factory.mktemp("energy"), "scenario.tiny.mode=energy", *exact, trials=2)
 
 
+def taken(lines: Iterable[str]) -> list[str]:
+    """Return the lines that the submission checker takes a number from."""
+    return [line for line in lines if any(pattern.search(line) for pattern in PATTERNS)]
+
+
+#: What a session of a real device with the benchmark's own files, all of them, says of itself.
+MEASURED = {
+    "simulated": False,
+    "sut": {"simulated": False},
+    "monitors": {"vdd": {"simulated": False}},
+    "task": {"source": "folder", "official": True, "statement": "the 200 files", "samples": 200},
+}
+
+
+def result_lines_of(**facts: Any) -> tuple[str, ...]:
+    """Return what results.txt has of a trial in a session with other facts than MEASURED."""
+    windows = tiny(mode="energy").lines(measured(*GOOD))
+    files = ("Top 1% = 87.5000", "AUC = 0.936553")
+    return result_lines.of_trial({**MEASURED, **facts}, [*windows, *files], ())
+
+
+def test_the_checker_takes_each_result_of_a_measured_session() -> None:
+    windows, *results = result_lines_of()
+    assert taken([windows]) == [] and taken(results) == results and len(results) == 4
+    # Other labels stand in each line, and do not make a result another one.
+    sensor = "board's own sensor"
+    told = result_lines_of(sut={"simulated": False, "origins": {"time": sensor, "energy": sensor}})
+    assert f"time: {sensor}" in told[0] and len(taken(told)) == 4
+
+
+@pytest.mark.parametrize(
+    ("facts", "mark"),
+    [
+        ({"simulated": True, "sut": {"simulated": True}}, "simulated"),
+        ({"simulated": True, "monitors": {"vdd": {"simulated": True}}}, "simulated"),
+        ({"monitors": {"vdd": {"origin": "modelled"}}}, "energy: modelled"),
+        ({"task": {"source": "generated", "statement": "16 files"}}, "generated data"),
+        ({"task": {"source": "random bytes"}}, "random bytes"),
+        (
+            {"task": {"source": "folder", "unofficial": "NOT THE EVALUATION SET"}},
+            "not the evaluation set",
+        ),
+        ({"task": {"official": True, "samples": 40, "test_samples": 200}}, "subset"),
+        ({"task": {}}, "data not stated"),
+    ],
+)
+def test_the_checker_takes_no_line_of_a_session_that_is_no_result(
+    facts: dict[str, Any], mark: str
+) -> None:
+    lines = result_lines_of(**facts)
+    assert taken(lines) == []
+    who, _, rest = lines[-2].partition(": Top")
+    assert rest == f" 1% = [{mark}] 87.5000"
+    assert who.startswith("neurorig, ") and mark in who
+
+
 def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: SessionResult) -> None:
     assert not energy.content["problems"]
     for number in (1, 2):
-        lines = (
-            (energy.folder / f"trial-{number}" / "results.txt")
-            .read_text(encoding="utf-8")
-            .splitlines()
-        )
-        throughput, cost = lines[-2:]
+        path = energy.folder / f"trial-{number}" / "results.txt"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        throughput, cost = unmarked(lines[-2:])
         assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(1 / 0.0425, rel=2e-4)
         assert float(ENERGY.search(cost)[1]) == pytest.approx(0.0425 * 0.045 * 1e6, rel=2e-3)
         assert lines == energy.content["trials"][number - 1]["lines"]
+
+
+def unmarked(lines: Iterable[str]) -> list[str]:
+    """Return the lines of a simulated session as those of a measured one."""
+    return [line.replace("[simulated] ", "") for line in lines]
 
 
 def test_every_line_of_a_simulated_session_says_so(energy: SessionResult) -> None:
@@ -417,6 +480,26 @@ def test_every_line_of_a_simulated_session_says_so(energy: SessionResult) -> Non
         assert trial["lines"] and all(
             line.startswith("neurorig, simulated, generated data: ") for line in trial["lines"]
         )
+        assert len(taken(unmarked(trial["lines"]))) == 2 and taken(trial["lines"]) == []
+
+
+def test_a_session_of_an_earlier_revision_without_marks_passes_and_todays_does_not(
+    energy: SessionResult, tmp_path: Path
+) -> None:
+    folder = tmp_path / "session"
+    shutil.copytree(energy.folder, folder)
+    worded = ["results.json", "trial-1/results.txt", "trial-2/results.txt"]
+    for name in worded:
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace("[simulated] ", ""), encoding="utf-8")
+    rehash(folder)
+    assert {one.name for one in check(folder).findings if not one.ok} == set(worded)
+    for name in ("provenance.json", "results.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        other = text.replace(f'"revision": "{revision()}"', '"revision": "0123456"')
+        (folder / name).write_text(other, encoding="utf-8")
+    rehash(folder)
+    assert check(folder).ok
 
 
 def test_only_calibrations_are_shorter_than_ten_seconds(energy: SessionResult) -> None:
@@ -433,7 +516,10 @@ def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_notic
     path = energy.folder / "trial-2" / "results.txt"
     text = path.read_text(encoding="utf-8")
     try:
-        path.write_text(text.replace("throughput is 2", "throughput is 9"), encoding="utf-8")
+        path.write_text(
+            text.replace("throughput is [simulated] 2", "throughput is [simulated] 9"),
+            encoding="utf-8",
+        )
         assert {finding.name for finding in check(energy.folder).findings if not finding.ok} == {
             "trial-2/results.txt"
         }
@@ -442,7 +528,7 @@ def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_notic
 
 
 def test_performance_has_a_line_of_throughput_and_none_of_energy(tmp_path: Path) -> None:
-    lines = run(tmp_path).content["trials"][0]["lines"]
+    lines = unmarked(run(tmp_path).content["trials"][0]["lines"])
     assert sum(bool(THROUGHPUT.match(line)) for line in lines) == 1
     assert not any(pattern.search(line) for pattern in (ENERGY, TOP_1, AUC) for line in lines)
 
@@ -475,7 +561,7 @@ def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(
         "task.mlperf_tiny.files=40",
     )
     assert not result.content["problems"]
-    _, top_1, auc = result.content["trials"][0]["lines"]
+    _, top_1, auc = unmarked(result.content["trials"][0]["lines"])
     assert TOP_1.match(top_1)[1] == "87.5000"  # type: ignore[index]
     answers = [
         (
@@ -500,7 +586,7 @@ def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
         "task.mlperf_tiny.files=40",
     )
     assert not result.content["problems"]
-    files, auc = result.content["trials"][0]["lines"]
+    files, auc = unmarked(result.content["trials"][0]["lines"])
     assert files.endswith("40 files, 240 inferences")
     means = []
     for path in tensors(tmp_path):

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import rig
 from rig.session.session import SessionResult, open_bench
 from rig.store.events import StepDone
+from rig.trace.trace import about_of, reading
 from tests.conftest import VIRTUAL_NULL
 
 Run = Callable[..., SessionResult]
@@ -64,8 +67,55 @@ def test_labels_stand_on_what_is_printed_and_on_tables(session: rig.Session) -> 
     beside = f"({', '.join(session.labels)})"
     assert repr(session.verdict).endswith(beside)
     assert repr(session.metrics["energy_infer"]).endswith(beside)
+    assert repr(session.metrics).endswith(f"{beside}>")
+    assert repr(session.metrics["energy_infer"].surely_below(1.0)).endswith(beside)
+    assert session.metrics["energy_infer"].statement().splitlines()[0].endswith(beside)
     for table in (session.trials(), session.samples(), session.windows(), session.metrics.table):
         assert table.attrs["labels"] == session.labels
+
+
+def test_labels_stand_on_what_is_made_of_a_trace(session: rig.Session) -> None:
+    with session.trace(1) as trace:
+        assert trace.labels == session.labels
+        assert f"({', '.join(session.labels)})" in repr(trace)
+        assert trace.summary(columns=4).attrs["labels"] == session.labels
+        for found in (trace.statistics(0, 0.1), trace.histogram(), trace.spectrum()):
+            assert found.labels == session.labels
+    step = int(session.samples()["step"].iloc[0])
+    assert rig.overlay(session, [1, 2], step).labels == session.labels
+    results = session.path / "results.json"
+    results.write_text(results.read_text().replace("1", "2", 1))
+    with rig.open_session(session.path).trace(1) as trace:
+        assert trace.labels == (*session.labels, "CHANGED AFTER THE RUN")
+
+
+def test_an_export_says_of_what_it_is_and_is_opened_as_that(
+    session: rig.Session, tmp_path: Path
+) -> None:
+    with session.trace(2) as trace:
+        for form in ("csv", "jls", "parquet"):
+            trace.export(tmp_path / f"part.{form}", 0, 0.01)
+    labels = ", ".join(session.labels)
+    first, heads, *_ = (tmp_path / "part.csv").read_text(encoding="utf-8").splitlines()
+    assert first == f"# neurorig: {labels}; {session.path.name}, trial 2"
+    assert heads.startswith("time (s),")
+    for form in ("csv", "jls"):
+        with rig.open_trace(tmp_path / f"part.{form}") as trace:
+            assert trace.labels == session.labels
+    with reading(tmp_path / "part.jls") as reader:
+        # The name that Joulescope UI shows beside the signals.
+        assert f"export ({labels})" in {source.name for source in reader.sources.values()}
+        about = about_of(reader)
+    assert about["simulated"] is True and about["session"] == f"{session.path.name}, trial 2"
+    metadata = parquet.read_schema(tmp_path / "part.parquet").metadata
+    assert metadata[b"labels"].decode() == labels
+    assert metadata[b"session"].decode() == f"{session.path.name}, trial 2"
+
+
+def test_a_session_that_was_stopped_has_its_labels(stopped: Path) -> None:
+    found = rig.open_session(stopped)
+    assert repr(found).endswith(f": abort ({', '.join(found.labels)})>")
+    assert found.labels == ("SIMULATED", "RANDOM BYTES")
 
 
 def test_a_bench_that_is_none_is_refused_when_it_is_named(tmp_path: Path) -> None:
@@ -135,8 +185,17 @@ def test_a_notebook_shows_nothing_raw(session: rig.Session) -> None:
     content = json.loads(path.read_text())
     content["metrics"]["<script>"] = content["metrics"]["energy_infer"]
     path.write_text(json.dumps(content))
-    page = rig.open_session(session.path)._repr_html_()
-    assert "&lt;script&gt;" in page and "<script>" not in page
+    changed = rig.open_session(session.path)
+    shown = (changed, changed.verdict, changed.metrics, changed.metrics["<script>"])
+    pages = [one._repr_html_() for one in shown]
+    assert all("<script>" not in page for page in pages)
+    assert ["&lt;script&gt;" in page for page in pages] == [True, False, True, True]
+    for label in changed.labels:
+        assert all(label in page for page in pages)
+    verdict = dataclasses.replace(changed.verdict, reason="<b>", labels=("<i>",))
+    assert verdict._repr_html_() == (
+        f"<p><b>INVALID ({verdict.rule}: &lt;b&gt;)</b></p><p><mark><b>&lt;i&gt;</b></mark></p>"
+    )
 
 
 def test_a_trace_of_a_trial_is_opened_and_others_are_refused(session: rig.Session) -> None:

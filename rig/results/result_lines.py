@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result lines of a trial, in the words of its benchmark, with what must stand beside them.
+
+Other programs look for numbers in such lines: MLCommons' submission checker takes any line with
+" Top 1% = 90.1", whatever stands before it. Where a number is no result of the benchmark, because
+it is simulated, modelled, or of other data, a mark stands before it, at which their patterns end:
+"Top 1% = [simulated] 90.1".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rig.plain_text import one_line
+from rig.problems import Problem
+from rig.results import labels
+
+_NUMBER = re.compile(r"(?:(?<=[=:] )|(?<= is ))(?=[-+]?[\d.]+(?![\w.]))")
+
+
+def of_trial(
+    provenance: Mapping[str, Any], lines: Sequence[str], faults: Sequence[Problem]
+) -> tuple[str, ...]:
+    """Return the lines of a trial with who says them and the labels of the session; of a trial that
+    does not count, what is wrong with it instead.
+    """
+    found = labels.of_provenance(provenance)
+    who = ", ".join(["neurorig", *(label.text.lower() for label in found)])
+    mark = _mark(provenance)
+    said = [_NUMBER.sub(lambda _: mark, one_line(line)) for line in lines]
+    if faults:
+        said = [f"no result: {problem.code}: {problem.detail}" for problem in faults]
+    return tuple(one_line(f"{who}: {line}") for line in said)
+
+
+def unmarked(provenance: Mapping[str, Any], lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a trial as revisions of the rig worded them that had no marks."""
+    mark = _mark(provenance)
+    return tuple(line.replace(mark, "") for line in lines) if mark else tuple(lines)
+
+
+def _mark(provenance: Mapping[str, Any]) -> str:
+    found = labels.of_no_result(provenance)
+    return one_line(f"[{found[0].text.lower()}] ") if found else ""
