@@ -20,6 +20,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
+from gui.widgets.file_dialog import BENCHES, TRACES, Wanted, with_chooser
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
@@ -115,14 +116,16 @@ class StartScreen(Screen):
             "start-bench-path", "Path of a bench file", "a bench file, or drop it here"
         )
         path.given.connect(self.shell.open_path)
-        return _card("Connect a bench", _CONNECT, connect, path)
+        line = with_chooser(path, Wanted.FILE, BENCHES, self.shell.open_path)
+        return _card("Connect a bench", _CONNECT, connect, line)
 
     def _trace_card(self) -> QWidget:
         path = PathField("start-trace-path", "Path of a trace", "a trace, or drop it here")
         path.given.connect(self.shell.open_path)
         opening = _button("start-trace", "Open the &trace", path.give)
         opening.setProperty("role", "primary")
-        return _card("Open a trace", _TRACE, opening, path)
+        line = with_chooser(path, Wanted.FILE, TRACES, self.shell.open_path)
+        return _card("Open a trace", _TRACE, opening, line)
 
     def _run_virtual(self) -> None:
         self.shell.set_bench(DEMO)

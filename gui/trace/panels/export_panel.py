@@ -23,6 +23,7 @@ from gui.trace.picture.picture_file import folder_for, free_path
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
+from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, plain
 from rig.plain_text import visible
@@ -30,6 +31,7 @@ from rig.units import quantity
 from rig.user_folders import expanded
 
 _WHAT = ("Selection", "Visible span", "Whole trace")
+_PICTURES = "Pictures (*.png *.svg)"
 _FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
 
 
@@ -205,7 +207,7 @@ class ExportPanel(QWidget):
         form = QFormLayout()
         form.addRow("What", self.what)
         form.addRow("As", self.form)
-        form.addRow("File", self.path)
+        form.addRow("File", with_chooser(self.path, Wanted.NAME))
         form.addRow("Size", self.size_text)
         row = QHBoxLayout()
         row.addWidget(self.button)
@@ -218,7 +220,7 @@ class ExportPanel(QWidget):
         layout.addWidget(self.progress)
         layout.addWidget(self.notice)
         pictured = QFormLayout()
-        pictured.addRow("Picture", self.picture)
+        pictured.addRow("Picture", with_chooser(self.picture, Wanted.NAME, _PICTURES))
         hint = PlainLabel("PNG, or SVG for a paper, as the name ends; also on the clipboard.")
         hint.setWordWrap(True)
         layout.addSpacing(16)

@@ -19,7 +19,8 @@ from rig.api.traces.numbers import TraceNumbers
 from rig.api.traces.statistics import Stopped
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.trace.levels import Progress
 from rig.units import quantity
 
