@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
-from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.file_dialog import BUTTON_PX, Wanted, with_chooser
 from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
@@ -104,6 +104,7 @@ class FieldRow(QWidget):
         """Return the editor; that of a path has a button for a dialog beside it."""
         if self.field.setting.type != "path" or not isinstance(self.editor, QLineEdit):
             return self.editor
+        self.editor.setMinimumWidth(_LEAST_PX - BUTTON_PX)
         wanted = Wanted.FOLDER if self.field.setting.is_folder else Wanted.FILE
         return with_chooser(self.editor, wanted, take=lambda path: self._typed(str(path)))
 

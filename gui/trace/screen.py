@@ -287,15 +287,15 @@ class TraceScreen(Screen):
         )
 
     def save_annotations(self) -> None:
-        """Write the markers beside the trace, where Joulescope UI looks for them."""
+        """Write the markers beside the trace or its session."""
         state = self.state
         if state is None:
             return
         content = annotation_marks.as_annotations(state.markers.marks, state.subject.annotations)
         trace = state.subject.trace
         self._views_worker.do(
-            lambda: trace.annotate(content),
-            lambda path: self.markers.notice.show_text(f"saved as {path}"),
+            lambda: annotation_marks.saved(trace, content),
+            self.markers.notice.show_text,
             self.markers.notice.show_error,
             key="trace-annotate",
         )

@@ -15,7 +15,8 @@ from rig.user_folders import expanded
 BENCHES = "Bench files (*.toml)"
 TRACES = "Traces (*.jls *.jls.partial *.ppk2 *.ppk *.csv *.txt *.tsv *-energy.bin);;All files (*)"
 ANY = "All files (*)"
-_BUTTON_PX = 34
+#: Width of the button beside a line.
+BUTTON_PX = 34
 
 
 class Wanted(Enum):
@@ -72,7 +73,7 @@ def chooser(
     button.setObjectName(f"{line.objectName()}-choose")
     button.setAccessibleName(f"Choose: {line.accessibleName()}")
     button.setToolTip(f"Choose: {line.accessibleName()}")
-    button.setFixedWidth(_BUTTON_PX)
+    button.setFixedWidth(BUTTON_PX)
     button.clicked.connect(
         lambda checked=False: ask(
             button, line.accessibleName(), wanted, taken, names, line.text().strip()

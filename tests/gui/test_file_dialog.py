@@ -117,6 +117,23 @@ def test_ctrl_o_opens_a_file_or_a_session_from_a_dialog(
     qtbot.waitUntil(lambda: window.shell.bench_path == bench)
 
 
+def test_the_start_screen_opens_a_session_and_a_trace_by_mouse(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    start = window.screen_named("start")
+    for button, path in (
+        ("start-session", virtual_session),
+        ("start-trace", virtual_session / "trial-2" / "trace.jls"),
+    ):
+        window.go("start")
+        qtbot.mouseClick(start.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
+        [dialog] = [each for each in start.findChildren(QFileDialog) if each.isVisible()]
+        answer(dialog, qtbot, path)
+        qtbot.waitUntil(lambda: window.shell.session is not None)
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
+
+
 def test_a_model_and_a_folder_of_data_are_chosen_for_a_bench_file(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
