@@ -5,12 +5,11 @@ to choose from, and what it says itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import DataError
 from rig.importers.joulescope import jls1, jls2_signals
 from rig.importers.open import file_of, is_own, kind_of
 from rig.importers.options import Options
@@ -25,8 +24,11 @@ from rig.trace.trace import reading
 from rig.units import quantity
 
 NONE = "none"
-#: Of a signal alone, and of what has no unit of its own, these are asked for.
 _ROLES = ("current", "voltage", "power")
+#: By the name of an option: what can be chosen, and what the file says.
+_Found = Mapping[str, tuple[tuple[str, ...], str]]
+#: An option that takes any value.
+_FREE: tuple[tuple[str, ...], str] = ((), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,6 @@ def questions(path: Path) -> tuple[Question, ...]:
     return tuple(
         Question(field, *found[field.name]) for field in fields_of(Options) if field.name in found
     )
-
-
-#: By the name of an option: what can be chosen, and what the file says.
-_Found = Mapping[str, tuple[tuple[str, ...], str]]
-_FREE: tuple[tuple[str, ...], str] = ((), "")
 
 
 def _found(path: Path) -> _Found:
@@ -87,27 +84,22 @@ def _of_profiler(rate_hz: float) -> _Found:
 def _of_signals(reader: Any) -> _Found:
     signals = jls2_signals.signals_of(reader)
     sources = [row for row in reader.sources.values() if row.source_id]
-    roles = {role: jls2_signals.named_as(signals, role) for role in _ROLES}
     lines = [row.name for row in signals if jls2_signals.is_digital(row)]
-    found = {
-        role: (tuple(names), names[0] if len(names) == 1 else "") for role, names in roles.items()
-    }
-    rates = {int(row.sample_rate) for row in signals if row.name in found["current"][0]}
+    currents = jls2_signals.named_as(signals, "current")
+    rates = {int(row.sample_rate) for row in signals if row.name in currents}
     said = quantity(rates.pop(), "Hz") if len(rates) == 1 else ""
-    found |= {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), said)}
-    if len(sources) > 1:
-        found["source"] = (tuple(row.name for row in sources), "")
-    return found
+    several = {"source": (tuple(row.name for row in sources), "")} if len(sources) > 1 else {}
+    named = {role: jls2_signals.named_as(signals, role) for role in _ROLES}
+    roles = {role: (tuple(names), _only(names)) for role, names in named.items()}
+    others = {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), said)}
+    return several | roles | others
 
 
 def _of_table(path: Path) -> _Found:
     form = form_of(path)
     named = Named.of(form.names, form.cells)
-    if not any(named.names):
-        raise DataError(f"{path} is no table with named columns")
-    found = {role: _columns(named, role) for role in ("time", *_ROLES)}
-    times, said = found["time"]
-    found["time"] = ((*times, NONE), said or (form.dates.name if form.dates else ""))
+    times, said = _columns(named, "time")
+    dated = form.dates.name if form.dates else ""
     lines = [
         f"D{number}"
         for name in named.names
@@ -115,7 +107,8 @@ def _of_table(path: Path) -> _Found:
         for number in range(int(bits[1]), int(bits[2]) + 1)
     ]
     interval = quantity(1 / form.interval_s, "Hz") if form.interval_s else ""
-    return found | {
+    return {role: _columns(named, role) for role in _ROLES} | {
+        "time": ((*times, NONE), said or dated),
         "sync": ((*filter(None, named.names), *lines, NONE), ""),
         "supply_v": _FREE,
         "shunt_ohm": _FREE,
@@ -135,4 +128,8 @@ def _columns(named: Named, role: str) -> tuple[tuple[str, ...], str]:
         if name and not has
         for unit in units
     ]
-    return (*own, *without), own[0] if len(own) == 1 else ""
+    return (*own, *without), _only(own)
+
+
+def _only(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ""

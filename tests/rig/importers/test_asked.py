@@ -77,6 +77,15 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
     assert energies["t:ms", "I:A"] == pytest.approx(1e3 * energies["t:ms", "I:mA"], rel=1e-6)
 
 
+def test_a_current_of_otii_without_its_voltage_is_opened_by_what_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "Main current - Ace.csv"
+    path.write_text('"Timestamp","Value"\n' + "".join(f"{k / 1e3},0.01\n" for k in range(100)))
+    with pytest.raises(DataError, match="no voltage of Otii"):
+        open_any(tmp_path, tmp_path / "1")
+    assert "supply_v" in asked(path) and asked(tmp_path) == asked(path)
+    assert open_any(tmp_path, tmp_path / "2", Options(supply_v=3.0)).trace.length == 100
+
+
 def test_a_rate_or_date_that_a_table_says_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("date,I (A)\n2026-03-01T12:00:00.1,1\n2026-03-01T12:00:00.2,1\n")
