@@ -111,6 +111,8 @@ class FileForm(QFrame):
         for row, question in enumerate(found):
             self._add(grid, row, question, getattr(before, question.field.name))
         self._column.replaceWidget(self._rows, rows)
+        # The rows of before are gone at once, and not when Qt comes to it.
+        self._rows.setParent(None)
         self._rows.deleteLater()
         self._rows = rows
         self._tell()

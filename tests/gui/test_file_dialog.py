@@ -134,6 +134,28 @@ def test_the_start_screen_opens_a_session_and_a_trace_by_mouse(
     qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
 
 
+@pytest.mark.parametrize("by_dialog", [True, False])
+def test_an_export_has_the_format_that_its_name_ends_with(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, virtual_session: Path, by_dialog: bool
+) -> None:
+    window.shell.open_trace(virtual_session / "trial-1" / "trace.jls")
+    screen: Any = window.screen_named("trace")
+    qtbot.waitUntil(lambda: screen.state is not None and screen.idle())
+    screen.tabs.setCurrentWidget(screen.export)
+    path = tmp_path / "part.csv"
+    if by_dialog:
+        answer(press(screen, qtbot, "export-path-choose"), qtbot, path)
+    else:
+        screen.export.path.selectAll()
+        qtbot.keyClicks(screen.export.path, f"{path}\r")
+    qtbot.waitUntil(lambda: screen.export.form.currentText() == "CSV")
+    assert screen.export.path.text() == str(path)
+    qtbot.waitUntil(lambda: screen.export.button.isEnabled() and screen.idle())
+    qtbot.mouseClick(screen.export.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(path.exists)
+    assert path.read_text().count(",") > 100
+
+
 def test_a_model_and_a_folder_of_data_are_chosen_for_a_bench_file(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:

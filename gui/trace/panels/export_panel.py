@@ -74,6 +74,7 @@ class ExportPanel(QWidget):
         self._bridge.arrived.connect(lambda share: self.progress.setValue(round(1000 * share)))
         self.what.currentIndexChanged.connect(lambda _: self._estimate())
         self.form.currentIndexChanged.connect(lambda _: self._renamed())
+        self.path.editingFinished.connect(lambda: self._named(Path(self.path.text().strip())))
         self.button.clicked.connect(lambda _: self.export())
         self.cancel.clicked.connect(lambda _: self._cancel())
 
@@ -172,6 +173,12 @@ class ExportPanel(QWidget):
             lambda stopped: trace.export_bytes(start_s, stop_s, form), show, self.notice.show_error
         )
 
+    def _named(self, path: Path) -> None:
+        """Take the format that a name ends with."""
+        for name, form in _FORMS.items():
+            if path.suffix.lower() == f".{form}":
+                self.form.setCurrentText(name)
+
     def _renamed(self) -> None:
         text = self.path.text()
         if text:
@@ -207,7 +214,7 @@ class ExportPanel(QWidget):
         form = QFormLayout()
         form.addRow("What", self.what)
         form.addRow("As", self.form)
-        form.addRow("File", with_chooser(self.path, Wanted.NAME))
+        form.addRow("File", with_chooser(self.path, Wanted.NAME, take=self._named))
         form.addRow("Size", self.size_text)
         row = QHBoxLayout()
         row.addWidget(self.button)
