@@ -23,7 +23,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 
 from gui.memory import Memory
 from gui.window import MainWindow
@@ -96,6 +96,7 @@ class Studio:
             "run": self._run,
             "trials": self._trials,
             "trace": self._trace,
+            "file-form": self._file_form,
             "sessions": self._sessions,
             "compare": self._compare,
             "keys": lambda: self.window.go("keys"),
@@ -174,6 +175,15 @@ class Studio:
         self.window.shell.open_trace(self.session, trial=4)
         self.settle()
         self.window.go("trace")
+
+    def _file_form(self) -> None:
+        rows = "".join(f"{k},{1 + k % 7},{k // 10 % 2}\n" for k in range(300))
+        Path("log.csv").write_text(f"t,I,trigger\n{rows}", encoding="utf-8")
+        self.window.open_path(Path("log.csv"))
+        self.settle()
+        for name, text in (("current", "I:mA"), ("supply_v", "3"), ("time", "t:ms")):
+            field = self.window.findChild(QLineEdit, f"file-form-{name}")
+            QTest.keyClicks(field, text)
 
     def _sessions(self) -> None:
         self.window.go("sessions")

@@ -21,7 +21,8 @@ from annotated_types import Interval, Unit, doc
 
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
 from rig.importers.open import accuracy_beside, open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
 from rig.settings.declare import PathText

@@ -14,15 +14,23 @@ from PySide6.QtWidgets import QApplication
 from gui.memory import Memory, default_path
 from gui.window import MainWindow
 from rig.host.second_signal import handle_once
+from rig.importers.options import Options
+from rig.user_folders import expanded
 
 #: Python hears a signal only between two of its own steps, so that Qt must let it have one.
 _HEAR_SIGNALS_MS = 200
 
 
 def start(
-    arguments: Sequence[str], path: Path | None, trace_only: bool, demonstration: bool = False
+    arguments: Sequence[str],
+    path: Path | None,
+    trace_only: bool,
+    demonstration: bool = False,
+    said: Options | None = None,
 ) -> int:
-    """Show the window until it is closed; return the exit code."""
+    """Show the window until it is closed; return the exit code. `said` is what a file at `path`
+    does not say itself.
+    """
     application = QApplication(list(arguments))
     application.setApplicationName("neurorig")
     window = MainWindow(Memory(default_path()), trace_only=trace_only)
@@ -35,6 +43,8 @@ def start(
     beat.start(_HEAR_SIGNALS_MS)
     window.show()
     if path is not None:
+        if said is not None:
+            window.shell.said[expanded(path).absolute()] = said
         window.open_path(path)
     elif demonstration:
         window.open_demonstration()

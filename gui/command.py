@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rig.cli.trace_options import trace_options
 from rig.errors import ConfigError
+from rig.importers.options import Options
+from rig.settings.check import checked
 
 _PATH = click.Path(path_type=Path)
 
@@ -31,15 +35,22 @@ def gui(path: Path | None, demo: bool) -> int:
 
 @click.command()
 @click.argument("path", type=_PATH)
-def view(path: Path) -> int:
+@trace_options
+def view(path: Path, **said: Any) -> int:
     """Look at a trace, or the traces of a session, in a window.
 
-    PATH: a file of the rig, of Joulescope, of Power Profiler, a table, or a session folder.
+    PATH: a file of the rig, of Joulescope, of Power Profiler, a table, or a session folder. What a
+    file does not say itself is said by the options of rig measure, or asked for in the window.
     """
-    return _start(path, trace_only=True)
+    return _start(path, trace_only=True, said=checked(Options(**said), ""))
 
 
-def _start(path: Path | None, trace_only: bool, demonstration: bool = False) -> int:
+def _start(
+    path: Path | None,
+    trace_only: bool,
+    demonstration: bool = False,
+    said: Options | None = None,
+) -> int:
     try:
         from gui.application import start
     except ImportError as error:
@@ -50,4 +61,4 @@ def _start(path: Path | None, trace_only: bool, demonstration: bool = False) -> 
             try_next="pip install 'neurorig[gui]'; on Debian also apt-get install libegl1 libgl1 "
             "libfontconfig1 libxkbcommon0 libdbus-1-3",
         ) from error
-    return start(sys.argv[:1], path, trace_only, demonstration)
+    return start(sys.argv[:1], path, trace_only, demonstration, said)

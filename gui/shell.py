@@ -14,6 +14,7 @@ from gui.memory import Memory
 from gui.theme import Theme, Themes
 from gui.worker import Worker
 from rig.api.sessions.session import Session
+from rig.importers.options import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,17 @@ class Shell(QObject):
         self.worker = Worker(self)
         self.session: Session | None = None
         self.bench_path: Path | None = None
+        #: What was said in this run of files of other programs, to open them.
+        self.said: dict[Path, Options] = {}
 
     @property
     def theme(self) -> Theme:
         """Return the theme at hand; `themes.changed` says when it is another."""
         return self.themes.now
+
+    def said_of(self, path: Path) -> Options:
+        """Return what was said of a file in this run."""
+        return self.said.get(path.absolute(), Options())
 
     def set_bench(self, path: Path | None) -> None:
         """Take another bench file in hand."""

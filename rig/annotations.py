@@ -2,9 +2,10 @@
 """Annotations of a trace: markers, notes and levels, in files that Joulescope UI reads and writes
 (NAME.anno.jls).
 
-Its conventions (joulescope_ui/jls_v2_annotations.py, widgets/waveform/waveform_widget.py): signals
-without samples carry annotations; two time stamps map their counts to UTC. Vertical markers stand
-on the first signal, a single one by its number, a dual one as "1a" and "1b"; behind a separator
+Its conventions (version 1.7.1, joulescope_ui/jls_v2_annotations.py, jls_source.py and
+widgets/waveform/waveform_widget.py): beside NAME.jls it reads NAME.anno*.jls. Signals without
+samples carry annotations; two time stamps map their counts to UTC. Vertical markers stand on the
+first signal, a single one by its number, a dual one as "1a" and "1b"; behind a separator
 stands JSON with its label. A note has its shape in the group, and no y where it is centred.
 Horizontal markers have a y alone. Places by UTC are known to a nanosecond; where a file is of ours,
 user data have them exactly, for traces without a date too.

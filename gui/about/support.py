@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
+from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
@@ -86,7 +87,7 @@ class SupportCard(QFrame):
         row.addWidget(self._collect)
         row.addWidget(self._serials)
         row.addStretch(1)
-        row.addWidget(self._path, 2)
+        row.addWidget(with_chooser(self._path, Wanted.NAME, "Archives (*.zip)"), 2)
         row.addWidget(self._write)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("support-split")
@@ -142,6 +143,9 @@ class SupportCard(QFrame):
             return
         made = self._bundle
         path = expanded(self._path.text())
+        if path.exists():
+            self._notice.show_text(f"{path} is there already: give another name")
+            return
         self._shell.worker.do(lambda: made.write(path), self._written, self._fail, key="support")
 
     def _written(self, path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
@@ -120,13 +121,13 @@ class ChoosePage(QWidget):
         label = PlainLabel("Write it to")
         label.setBuddy(self._target)
         new.addWidget(label)
-        new.addWidget(self._target, 1)
+        new.addWidget(with_chooser(self._target, Wanted.NAME, BENCHES), 1)
         new.addWidget(self._create_button)
         opening = QHBoxLayout()
         other = PlainLabel("Open")
         other.setBuddy(self._open)
         opening.addWidget(other)
-        opening.addWidget(self._open, 1)
+        opening.addWidget(with_chooser(self._open, Wanted.FILE, BENCHES, self.opened.emit), 1)
         opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
         heading = PlainLabel("New from an example")
         heading.setProperty("role", "heading")

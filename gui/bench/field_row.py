@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
+from gui.widgets.file_dialog import BUTTON_PX, Wanted, with_chooser
 from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
@@ -63,7 +64,7 @@ class FieldRow(QWidget):
         grid.setColumnStretch(0, 2)
         grid.setColumnStretch(1, 3)
         grid.addWidget(self._name, 0, 0)
-        grid.addWidget(self.editor, 0, 1)
+        grid.addWidget(self._with_chooser(), 0, 1)
         unit_label = _label(field.unit)
         unit_label.setMinimumWidth(_UNIT_PX)
         grid.addWidget(unit_label, 0, 2)
@@ -98,6 +99,14 @@ class FieldRow(QWidget):
         """Show in other colours."""
         self._theme = theme
         self._say(self._error.text())
+
+    def _with_chooser(self) -> QWidget:
+        """Return the editor; that of a path has a button for a dialog beside it."""
+        if self.field.setting.type != "path" or not isinstance(self.editor, QLineEdit):
+            return self.editor
+        self.editor.setMinimumWidth(_LEAST_PX - BUTTON_PX)
+        wanted = Wanted.FOLDER if self.field.setting.is_folder else Wanted.FILE
+        return with_chooser(self.editor, wanted, take=lambda path: self._typed(str(path)))
 
     def _listen(self) -> None:
         if isinstance(self.editor, QCheckBox):

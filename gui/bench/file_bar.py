@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from gui.bench.document import file_title
+from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
 from gui.widgets.text import plain
@@ -43,13 +44,14 @@ class FileBar(QWidget):
         )
         self._name = PathField("bench-save-as", "Name to save under", "save under this name")
         self._name.given.connect(lambda path: self.saved.emit())
-        self._name.hide()
+        self._name_line = with_chooser(self._name, Wanted.NAME, BENCHES)
+        self._name_line.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._title)
         row.addWidget(self.labels)
         row.addWidget(self._place, 1)
-        row.addWidget(self._name, 1)
+        row.addWidget(self._name_line, 1)
         row.addWidget(self._save)
         row.addWidget(self._load)
         row.addSpacing(24)
@@ -77,12 +79,12 @@ class FileBar(QWidget):
     def offer_name(self, path: Path, other: bool) -> None:
         """Offer another name to save under, where the file's own cannot be used."""
         self._name.setText(str(Path.cwd() / path.name) if other else str(path))
-        self._name.setVisible(other)
+        self._name_line.setVisible(other)
 
     def name(self) -> Path | None:
         """Return the name to save under, None where it is the file's own."""
         text = self._name.text().strip()
-        return expanded(text) if text and not self._name.isHidden() else None
+        return expanded(text) if text and not self._name_line.isHidden() else None
 
     def mark_page(self, name: str) -> None:
         """Show which page it is."""

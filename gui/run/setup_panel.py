@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFormLayout,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QSizePolicy,
     QSpinBox,
     QWidget,
@@ -21,12 +18,14 @@ from PySide6.QtWidgets import (
 
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
+from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.text import tip
 from rig.user_folders import expanded
 
 #: Somebody who types is not disturbed before this.
 _SETTLE_MS = 250
 _SETTINGS_PX = 220
+_CLAIMS = "Claims (*.toml *.json)"
 _OF_THE_FILE = "as in the bench file"
 
 
@@ -128,46 +127,16 @@ class SetupPanel(QWidget):
         rows = QFormLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        rows.addRow("Bench", self._beside(self.bench, "run-bench-open", self._choose_bench))
+        rows.addRow("Bench", with_chooser(self.bench, Wanted.FILE, BENCHES, self.bench_chosen.emit))
         rows.addRow("Task", self.kinds["task"])
         rows.addRow("Scenario", self.kinds["scenario"])
         rows.addRow("Trials", self.trials)
-        rows.addRow("Claim", self._beside(self.claim, "run-claim-open", self._choose_claim))
-        rows.addRow("Sessions", self.root)
+        rows.addRow("Claim", with_chooser(self.claim, Wanted.FILE, _CLAIMS))
+        rows.addRow("Sessions", with_chooser(self.root, Wanted.FOLDER))
         rows.addRow("Settings", self.settings)
-
-    def _beside(self, line: QLineEdit, name: str, choose: object) -> QWidget:
-        button = QPushButton("...")
-        button.setObjectName(name)
-        button.setAccessibleName(f"Choose: {line.accessibleName()}")
-        button.setFixedWidth(34)
-        button.clicked.connect(choose)
-        both = QWidget()
-        row = QHBoxLayout(both)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(line, 1)
-        row.addWidget(button)
-        return both
 
     def _bench_typed(self) -> None:
         text = self.bench.text().strip()
         path = expanded(text) if text else None
         if path != self._bench:
             self.bench_chosen.emit(path)
-
-    def _choose_bench(self) -> None:
-        chosen = self._dialog("Bench file", "Bench files (*.toml)")
-        chosen.fileSelected.connect(lambda name: self.bench_chosen.emit(Path(name)))
-        chosen.open()
-
-    def _choose_claim(self) -> None:
-        chosen = self._dialog("Claim", "Claims (*.toml *.json)")
-        chosen.fileSelected.connect(self.claim.setText)
-        chosen.open()
-
-    def _dialog(self, title: str, names: str) -> QFileDialog:
-        """Return a dialog that does not stop the window behind it."""
-        dialog = QFileDialog(self, title, "", names)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        return dialog

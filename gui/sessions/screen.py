@@ -26,6 +26,7 @@ from gui.sessions.delete_bar import UndoBar
 from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
+from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
@@ -333,7 +334,7 @@ class SessionsScreen(Screen):
         top.addWidget(title)
         top.addSpacing(12)
         top.addWidget(self._search, 3)
-        top.addWidget(self._root, 2)
+        top.addWidget(with_chooser(self._root, Wanted.FOLDER, take=self._take_root), 2)
         top.addWidget(again)
         hint = self._hint
         hint.setText("Choose a session; with Shift or Ctrl a second one, to compare them.")

@@ -20,6 +20,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
+from gui.widgets.file_dialog import BENCHES, TRACES, Wanted, ask, chooser
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
@@ -42,8 +43,8 @@ _CONNECT = (
     "measurement."
 )
 _TRACE = (
-    "Joulescope JLS 1 and 2, Power Profiler, CSV; also a file that was cut off. It is looked at in "
-    "place, nothing is copied."
+    "Joulescope JLS 1 and 2, Power Profiler, CSV; also a file that was cut off. What it does not "
+    "say itself is asked for; it is never changed."
 )
 
 
@@ -115,14 +116,26 @@ class StartScreen(Screen):
             "start-bench-path", "Path of a bench file", "a bench file, or drop it here"
         )
         path.given.connect(self.shell.open_path)
-        return _card("Connect a bench", _CONNECT, connect, path)
+        choose = chooser(path, Wanted.FILE, BENCHES, self.shell.open_path)
+        return _card("Connect a bench", _CONNECT, connect, _beside(path, choose))
 
     def _trace_card(self) -> QWidget:
         path = PathField("start-trace-path", "Path of a trace", "a trace, or drop it here")
         path.given.connect(self.shell.open_path)
-        opening = _button("start-trace", "Open the &trace", path.give)
+        choose = chooser(path, Wanted.FILE, TRACES, self.shell.open_path)
+        opening = _button(
+            "start-trace",
+            "Open a &trace",
+            lambda: path.give() if path.text().strip() else choose.click(),
+        )
         opening.setProperty("role", "primary")
-        return _card("Open a trace", _TRACE, opening, path)
+        session = _button("start-session", "Open a &session", self._choose_session)
+        return _card(
+            "Open a trace or a session", _TRACE, _beside(opening, session), _beside(path, choose)
+        )
+
+    def _choose_session(self) -> None:
+        ask(self, "Folder of a session", Wanted.FOLDER, self.shell.open_path)
 
     def _run_virtual(self) -> None:
         self.shell.set_bench(DEMO)
@@ -163,6 +176,16 @@ def _card(title: str, said: str, *widgets: QWidget) -> QFrame:
     for widget in widgets:
         column.addWidget(widget)
     return card
+
+
+def _beside(first: QWidget, second: QWidget) -> QWidget:
+    """Return two widgets beside each other; the first takes what room there is."""
+    both = QWidget()
+    row = QHBoxLayout(both)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(first, 1)
+    row.addWidget(second)
+    return both
 
 
 def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:

@@ -16,6 +16,8 @@ from gui.widgets.text import heading, plain
 from rig.plain_text import visible
 from rig.units import quantity
 
+_FILE = "What the file does not say itself: volts, columns, SYNC"
+
 
 class Header(QWidget):
     """The line; `chosen` is emitted with trial, rail and segment when somebody chooses."""
@@ -38,6 +40,8 @@ class Header(QWidget):
         self._tools = QHBoxLayout()
         self._tools.setSpacing(2)
         self._lay_out()
+        self.file = self.tool("file", "File ...", _FILE, lambda _: None)
+        self.file.hide()
         self.set_enabled(False)
 
     def tool(
@@ -68,6 +72,7 @@ class Header(QWidget):
             facts.append(f"{len(trace.gaps)} gaps")
         if len(subject.reduced_s):
             facts.append("means between windows")
+        self.file.setVisible(trace.origin != "rig")
         if subject.session is None:
             facts.append(trace.origin)
         self._facts.setText(visible(", ".join(facts)))

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.theme import Theme
+from gui.trace.file_form import FileForm
 from gui.trace.header import Header
 from gui.trace.keyboard import key_map
 from gui.trace.keyboard.key_sheet import KEYS, KeySheet
@@ -63,12 +64,14 @@ class TraceScreen(Screen):
         self._levels_worker = Worker(self, "rig-trace-levels")
         self._views_worker = Worker(self, "rig-trace-views")
         self._export_worker = Worker(self, "rig-trace-export")
+        self._workers = self.findChildren(Worker)
         self._closing = False
         self._sized = False
         self._prepared = False
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
         self.notice = Notice()
+        self.form = FileForm(shell, self._pictures_worker, self.notice)
         self.header = Header(shell.theme, self)
         self.overview = Overview(shell.theme)
         self.stack = InteractiveStack(shell.theme)
@@ -98,6 +101,8 @@ class TraceScreen(Screen):
         )
         self.tools = Tools(self.header, lambda: self.state, self._keys)
         self._lay_out()
+        self.form.answered.connect(self.open)
+        self.header.file.clicked.connect(self.form.ask_again)
         self.header.chosen.connect(self._choose)
         self.export.save_picture.clicked.connect(lambda _: self.save_picture())
         shell.themes.changed.connect(self._set_theme)
@@ -147,13 +152,16 @@ class TraceScreen(Screen):
     ) -> None:
         """Open a trace in the background and show it."""
         self.shell.say(f"opening {path.name} ...")
+        self.form.begin(path)
+        said = self.shell.said_of(path)
 
         def failed(error: BaseException) -> None:
             self.shell.say("")
             self.notice.show_text(f"{path} cannot be shown: {error_text(error)}")
+            self.form.ask_after(error)
 
         self._pictures_worker.do(
-            lambda: open_subject(path, trial, rail, segment),
+            lambda: open_subject(path, trial, rail, segment, said),
             lambda subject: self._take(subject, span),
             failed,
             key="trace-open",
@@ -164,14 +172,8 @@ class TraceScreen(Screen):
         views = (self.edge, self.overlay, self.distribution, self.export)
         if any(view.waiting for view in views):
             return False
-        workers = (
-            self._pictures_worker,
-            self._numbers_worker,
-            self._levels_worker,
-            self._views_worker,
-        )
         asked = self._pictures is not None and self._pictures.pending
-        busy = any(worker.busy for worker in workers)
+        busy = any(worker.busy for worker in self._workers if worker is not self._export_worker)
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
 
     @property
@@ -187,13 +189,7 @@ class TraceScreen(Screen):
             self.shell.memory.set("trace-split", left / (left + right))
         for part in (self.statistics, self.edge, self.overlay, self.distribution, self.export):
             part.stop()
-        for worker in (
-            self._pictures_worker,
-            self._numbers_worker,
-            self._levels_worker,
-            self._views_worker,
-            self._export_worker,
-        ):
+        for worker in self._workers:
             worker.close_down()
         return True
 
@@ -291,15 +287,15 @@ class TraceScreen(Screen):
         )
 
     def save_annotations(self) -> None:
-        """Write the markers beside the trace, where Joulescope UI looks for them."""
+        """Write the markers beside the trace or its session."""
         state = self.state
         if state is None:
             return
         content = annotation_marks.as_annotations(state.markers.marks, state.subject.annotations)
         trace = state.subject.trace
         self._views_worker.do(
-            lambda: trace.annotate(content),
-            lambda path: self.markers.notice.show_text(f"saved as {path}"),
+            lambda: annotation_marks.saved(trace, content),
+            self.markers.notice.show_text,
             self.markers.notice.show_error,
             key="trace-annotate",
         )
@@ -388,6 +384,8 @@ class TraceScreen(Screen):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.notice)
+        layout.addWidget(self.form, 1)
         layout.addWidget(split, 1)
         layout.addWidget(self.statistics)
+        self.form.in_place_of = (split, self.statistics)
         self.setFocusProxy(self.stack)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.file_dialog import ANY, BENCHES, TRACES, Wanted, ask
 from gui.widgets.text import PlainLabel
 from rig.user_folders import expanded
 
@@ -74,6 +75,11 @@ class PathBar(QFrame):
         row.addWidget(label)
         row.addWidget(self._field, 1)
         row.addWidget(button)
+        for name, text, wanted in (
+            ("open-file", "File ...", Wanted.FILE),
+            ("open-session", "Session ...", Wanted.FOLDER),
+        ):
+            row.addWidget(self._choose(name, text, wanted))
         self.hide()
 
     def ask(self) -> None:
@@ -88,6 +94,17 @@ class PathBar(QFrame):
             self.hide()
         else:
             super().keyPressEvent(event)
+
+    def _choose(self, name: str, text: str, wanted: Wanted) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(name)
+        button.setAccessibleName(f"Choose: {text.removesuffix(' ...').lower()}")
+        button.clicked.connect(
+            lambda checked=False: ask(
+                button, "Open", wanted, self._hand_on, f"{ANY};;{BENCHES};;{TRACES}"
+            )
+        )
+        return button
 
     def _hand_on(self, path: Path) -> None:
         self.hide()

@@ -18,9 +18,11 @@ from rig import table_file
 from rig.api.traces.surroundings import Surroundings
 from rig.cli.measure_windows import CHOICES, Choice, window_options
 from rig.cli.printed.terminal import Terminal, escape, escape_lines
+from rig.cli.trace_options import trace_options
 from rig.errors import ConfigError
 from rig.importers.open import accuracy_beside, open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.measure import trace_windows
 from rig.measure.spread import Spread, spread_of
 from rig.measure.trace_windows import WindowRow
@@ -56,49 +58,7 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 @click.command()
 @click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
 @window_options
-@click.option("--source", default="", metavar="NAME", help="Source in a JLS file that has several.")
-@click.option(
-    "--current",
-    default="",
-    metavar="NAME",
-    help="Signal or column of the current; a column's unit after a colon: I:mA.",
-)
-@click.option("--voltage", default="", metavar="NAME", help="Signal or column of the voltage.")
-@click.option(
-    "--supply-v",
-    type=float,
-    default=0.0,
-    metavar="VOLTS",
-    help="The voltage, where none was recorded.",
-)
-@click.option(
-    "--shunt-ohm",
-    type=float,
-    default=0.0,
-    metavar="OHMS",
-    help="The column of --current is the voltage across this shunt.",
-)
-@click.option(
-    "--power",
-    default="",
-    metavar="NAME",
-    help="Signal or column of the power, instead of current and voltage.",
-)
-@click.option(
-    "--sync", default="", metavar="NAME", help="Digital signal or column of SYNC, or 'none'."
-)
-@click.option(
-    "--time", default="", metavar="NAME", help="Column of the times, or 'none' with --rate."
-)
-@click.option(
-    "--rate",
-    "rate_hz",
-    type=float,
-    default=0.0,
-    metavar="HZ",
-    help="Sampling rate, where the file says none; it may not contradict its times by more than 1 "
-    "%.",
-)
+@trace_options
 @click.option(
     "--calibration",
     type=click.Path(path_type=Path),

@@ -15,7 +15,8 @@ from rig.errors import ConfigError, DataError
 from rig.importers.joulescope import jls1, jls2, jls2_view
 from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.importers.profilers import eembc_energy, otii, ppk1, ppk2
 from rig.importers.tables import csv_table
 from rig.importers.viewable import require_convertible, require_recoverable
@@ -60,7 +61,7 @@ def open_any(
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
     options = checked(options or Options(), "")
-    path = _file(path)
+    path = file_of(path)
     is_jls, is_closed = jls_state(path)
     if options.shunt_ohm and (is_jls or not _is_table(path, options)):
         raise ConfigError(
@@ -84,8 +85,8 @@ def open_any(
         )
     with reading(readable) as reader:
         about = about_of(reader)
-        own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
-    if not (own and about.get("sample_hz")):
+        own = is_own(reader)
+    if not own:
         if lazily and readable == path:
             viewed = jls2_view.view(path, options)
             if viewed is not None:
@@ -107,6 +108,12 @@ def open_any(
     return Opened(
         trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about
     )
+
+
+def is_own(reader: Any) -> bool:
+    """Return whether an open JLS file is a trace of the rig's own."""
+    own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
+    return own and bool(about_of(reader).get("sample_hz"))
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
@@ -163,35 +170,38 @@ class _Monitors:
     more: dict[str, Any] = typed.rest()
 
 
-def _is_table(path: Path, options: Options) -> bool:
-    """Return whether a file that is no JLS file of version 2 is read as a table."""
-    with path.open("rb") as stream:
+def kind_of(path: Path) -> str:
+    """Return which importer reads a file that is not JLS version 2: "jls1", "ppk2", "eembc",
+    "ppk1", or "table"; empty for one that has the name of a JLS file alone.
+    """
+    with foreign_files.opened(path) as stream:
         head = stream.read(len(JLS_1))
-    known = (".jls", PARTIAL, eembc_energy.SUFFIX, ppk1.SUFFIX)
-    is_named = path.name.endswith(known)
-    return not (
-        head == JLS_1 or head.startswith(ppk2.MAGIC) or is_named or otii.is_pair(path, options)
-    )
+    if head == JLS_1:
+        return "jls1"
+    if head.startswith(ppk2.MAGIC):
+        return "ppk2"
+    if path.name.endswith((".jls", PARTIAL)):
+        return ""
+    if path.name.endswith(eembc_energy.SUFFIX):
+        return "eembc"
+    return "ppk1" if path.suffix == ppk1.SUFFIX else "table"
+
+
+def _is_table(path: Path, options: Options) -> bool:
+    return kind_of(path) == "table" and not otii.is_pair(path, options)
 
 
 def _converted(path: Path, scratch: Path, options: Options) -> Opened:
-    """Convert a file that is not JLS version 2, by what it begins with."""
-    with path.open("rb") as stream:
-        head = stream.read(len(JLS_1))
-    if head == JLS_1:
-        return jls1.convert(path, scratch, options)
-    if head.startswith(ppk2.MAGIC):
-        return ppk2.convert(path, scratch, options)
-    if path.name.endswith((".jls", PARTIAL)):
+    """Convert a file that is not JLS version 2."""
+    kind = kind_of(path)
+    if not kind:
         raise DataError(
             f"{path} is not a JLS file",
             evidence="it begins neither as JLS version 2 does nor as version 1",
         )
-    if path.name.endswith(eembc_energy.SUFFIX):
-        return eembc_energy.convert(path, scratch, options)
-    if path.suffix == ppk1.SUFFIX:
-        return ppk1.convert(path, scratch, options)
-    if otii.is_pair(path, options):
+    if kind in _CONVERT:
+        return _CONVERT[kind](path, scratch, options)
+    if not _is_table(path, options):
         table, left, notes = otii.joined(path, scratch / "joined", options)
         found = csv_table.convert(table, scratch, left)
         return replace(found, notes=(*notes, *found.notes))
@@ -207,8 +217,16 @@ def _said_above(path: Path) -> dict[str, Any]:
     return {"labels": list(labels), "simulated": simulated} if labels else {}
 
 
-def _file(path: Path) -> Path:
-    """Return the file that a path means: of a trial's folder, its trace."""
+_CONVERT = {
+    "jls1": jls1.convert,
+    "ppk2": ppk2.convert,
+    "eembc": eembc_energy.convert,
+    "ppk1": ppk1.convert,
+}
+
+
+def file_of(path: Path) -> Path:
+    """Return the file that a path means: of a trial's folder, its trace. Raises DataError."""
     if not path.is_dir():
         return path
     for name in (TRACE, PARTIAL):

@@ -1,85 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace of whatever origin, once it is open, and what had to be said to open it."""
+"""A trace of whatever origin, once it is open."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from annotated_types import Interval, Unit, doc
 from numpy.typing import NDArray
 
-from rig.errors import ConfigError, DataError
+from rig.errors import DataError
 from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
+from rig.importers.options import LARGEST, LEAST_HZ, MOST_HZ
 from rig.model.origin import Origin
 from rig.plain_text import one_line
-from rig.settings.declare import Or
 from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 
-#: Sampling rates that a trace can have: JLS keeps them in 32 bits.
-LEAST_HZ = 1e-3
-MOST_HZ = 2.0**32 - 1
 #: No trace is longer, and JLS keeps no later time.
 LONGEST_S = 100 * 365.25 * 86_400
-#: Samples are stored in single precision.
-LARGEST = float(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a foreign file: what it does not state, or says of several things at once; empty
-    and 0: not given.
-
-    A column whose heading has no unit takes one after a colon, as "I:mA".
-    """
-
-    source: Annotated[str, doc("Source in a JLS file that has several.")] = ""
-    current: Annotated[str, doc("Signal or column of the current.")] = ""
-    voltage: Annotated[str, doc("Signal or column of the voltage.")] = ""
-    power: Annotated[str, doc("Signal or column of the power.")] = ""
-    sync: Annotated[str, doc('Signal or column of SYNC; "none" ignores all.')] = ""
-    time: Annotated[str, doc('Column of the time; "none" ignores all.')] = ""
-    supply_v: Annotated[
-        float,
-        Or(0, "not given"),
-        Interval(gt=0, le=LARGEST),
-        Unit("V"),
-        doc("Voltage of the supply as it was set, where none was recorded."),
-    ] = 0.0
-    shunt_ohm: Annotated[
-        float,
-        Or(0, "not given"),
-        Interval(gt=0, le=LARGEST),
-        Unit("ohm"),
-        doc("The shunt across which the column of the current is a voltage; of tables alone."),
-    ] = 0.0
-    rate_hz: Annotated[
-        float,
-        Or(0, "not given"),
-        Interval(ge=LEAST_HZ, le=MOST_HZ),
-        Unit("Hz"),
-        doc("Sampling rate, where the file's is missing or known better by 1 % at most."),
-    ] = 0.0
-
-    def __post_init__(self) -> None:
-        if self.supply_v and self.voltage:
-            raise ConfigError("both are given", path="supply_v, voltage", try_next="one of them")
-        if self.power and (self.current or self.voltage or self.supply_v):
-            raise ConfigError(
-                "power is voltage times current already",
-                path="power",
-                try_next="it alone, or the two others",
-            )
-        if self.shunt_ohm and not self.current:
-            raise ConfigError(
-                "which column is the voltage across the shunt?",
-                path="shunt_ohm",
-                try_next="--current COLUMN beside it",
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union
 
 from annotated_types import DocInfo, GroupedMetadata, Unit
 
-from rig.settings.declare import PATH, Matches
+from rig.settings.declare import FOLDER, PATH, Matches
 from rig.settings.ranges import UNBOUNDED, Range, number
 
 #: The default of a field that must be given.
@@ -28,7 +28,8 @@ class SettingField:
     """One setting: `range` is that of its number, or of each number of an array; `nested` are the
     fields of a table.
 
-    `type` is TOML's word for it, or "path"; `default` is REQUIRED where there is none.
+    `type` is TOML's word for it, or "path", of a file or as `is_folder` says; `default` is REQUIRED
+    where there is none.
     """
 
     name: str
@@ -42,6 +43,7 @@ class SettingField:
     form: Matches | None = None
     nested: tuple[SettingField, ...] = ()
     is_array: bool = False
+    is_folder: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -144,6 +146,7 @@ def _field(name: str, hint: Any, default: Any) -> SettingField:
         form=next((word for word in words if isinstance(word, Matches)), None),
         nested=nested,
         is_array=is_array,
+        is_folder=FOLDER in words,
     )
 
 

@@ -18,7 +18,7 @@ import pytest
 from drivers.playback import Playback
 from rig.bench import plugins, supply_watchdog
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from rig.interfaces.context import BenchContext
 from rig.session.session import SessionResult, open_bench, resume
 from rig.settings import ranges

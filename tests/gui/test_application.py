@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program `rig gui`: it ends politely when it is told to."""
+"""The programs `rig gui` and `rig view`: what they begin with, and that a signal closes them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rig.importers.profilers.test_ppk2 import HIGH, archive, frame
 from tests.waiting import eventually
 
 #: Opens the window on a session, and is sent a signal as soon as that was asked for: before Qt
@@ -53,3 +54,44 @@ def test_a_signal_closes_the_window(
         process.kill()
     assert process.returncode == 0, out + errors
     assert "Traceback" not in errors
+
+
+#: Says what the trace that is shown has, as soon as it is there, and closes the window.
+SHOWN = """
+from PySide6.QtCore import QTimer
+from gui.window import MainWindow
+from rig.cli.main import main
+opened = MainWindow.open_path
+def open_path(window, path):
+    opened(window, path)
+    screen = window.screen_named("trace")
+    def look():
+        if screen.state is None:
+            return
+        timer.stop()
+        trace = screen.state.subject.trace
+        print(screen.state.subject.has_sync, trace.statistics().energy_j)
+        window.close()
+    timer = QTimer(window)
+    timer.timeout.connect(look)
+    timer.start(10)
+MainWindow.open_path = open_path
+main()
+"""
+
+
+def test_options_of_rig_view_open_a_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.ppk2"
+    path.write_bytes(archive(frame(1000.0, {2: HIGH}) * 50_000))
+    options = ["--supply-v", "3.3", "--sync", "D2"]
+    done = subprocess.run(
+        [sys.executable, "-c", SHOWN, "view", str(path), *options],
+        env=os.environ | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    has_sync, energy_j = done.stdout.split()
+    assert has_sync == "True"
+    assert float(energy_j) == pytest.approx(1e-3 * 3.3 * 0.5, rel=1e-6)

@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from gui import application
 from gui.command import gui, view
 from rig.api import demonstration
+from rig.errors import ConfigError
+from rig.importers.options import Options
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -22,10 +24,15 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("command", "words", "wanted"),
     [
-        (gui, [], (None, False, False)),
-        (gui, ["--demo"], (None, False, True)),
-        (gui, ["x.jls"], (Path("x.jls"), False, False)),
-        (view, ["x.jls"], (Path("x.jls"), True, False)),
+        (gui, [], (None, False, False, None)),
+        (gui, ["--demo"], (None, False, True, None)),
+        (gui, ["x.jls"], (Path("x.jls"), False, False, None)),
+        (view, ["x.jls"], (Path("x.jls"), True, False, Options())),
+        (
+            view,
+            ["x.ppk2", "--supply-v", "3.3", "--sync", "D2", "--rate", "100000"],
+            (Path("x.ppk2"), True, False, Options(supply_v=3.3, sync="D2", rate_hz=100_000)),
+        ),
     ],
 )
 def test_a_command_starts_the_window_with(
@@ -41,6 +48,35 @@ def test_a_command_starts_the_window_with(
     done = CliRunner().invoke(command, words)
     assert done.exit_code == 0, done.output
     assert begun == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (["--supply-v", "3", "--voltage", "U"], "both are given"),
+        (["--supply-v", "-3"], "supply_v: -3 V"),
+    ],
+)
+def test_options_that_contradict_are_refused_before_a_window_opens(
+    words: list[str], cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(application, "start", lambda *rest: pytest.fail("a window opens"))
+    with pytest.raises(ConfigError, match=cause):
+        CliRunner().invoke(view, ["x.ppk2", *words], catch_exceptions=False)
+
+
+def test_of_a_session_no_signals_can_be_named(
+    window: MainWindow, virtual_session: Path, qtbot: QtBot
+) -> None:
+    window.shell.said[virtual_session / "trial-1"] = Options(supply_v=3.0)
+    window.shell.said[virtual_session] = Options(supply_v=3.0)
+    screen: Any = window.screen_named("trace")
+    for path in (virtual_session, virtual_session / "trial-1"):
+        window.shell.open_trace(path)
+        qtbot.waitUntil(lambda: "of the rig's own" in screen.notice.text)
+        qtbot.waitUntil(screen.idle)
+        assert not screen.form.isVisible() and screen.state is None
+        screen.notice.clear()
 
 
 def test_the_demonstration_is_the_session_at_hand(

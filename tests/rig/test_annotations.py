@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,24 @@ def test_a_session_is_never_written_into(tmp_path: Path) -> None:
         assert path.parent == tmp_path.resolve() and path.name == "session.trial-2.anno.jls"
         assert trace.annotations().markers == (SingleMarker(0.005),)
     assert sorted(file.name for file in trial.iterdir()) == ["gaps.jsonl", "trace.jls"]
+
+
+def test_a_trace_that_was_cut_off_gets_no_link(tmp_path: Path) -> None:
+    """Joulescope UI repairs such a file where it is: in the session."""
+    trial = tmp_path / "session" / "trial-1"
+    trial.mkdir(parents=True)
+    (tmp_path / "session" / "provenance.json").write_text("{}")
+    with TraceWriter(
+        trial, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="none"
+    ) as writer:
+        writer.analog(np.full(100_000, 0.01), np.full(100_000, 3.0))
+    whole = (trial / "trace.jls").read_bytes()
+    (trial / "trace.jls").write_bytes(whole[: len(whole) // 2])
+    os.utime(trial / "trace.jls", (0, 0))
+    with rig.open_trace(trial) as trace:
+        written = trace.annotate(Annotations((SingleMarker(0.0),)))
+        assert trace.joulescope_path is None
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "session", written]
 
 
 def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError, DataError, RigError
 from rig.importers import stamps_file
 from rig.importers.open import open_any
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from rig.results import claim
 from rig.settings import fields
 from rig.uncertainty import accuracy

@@ -23,6 +23,7 @@ from gui.trace.picture.picture_file import folder_for, free_path
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
+from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, plain
 from rig.plain_text import visible
@@ -30,6 +31,7 @@ from rig.units import quantity
 from rig.user_folders import expanded
 
 _WHAT = ("Selection", "Visible span", "Whole trace")
+_PICTURES = "Pictures (*.svg *.pdf *.png)"
 _FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
 
 
@@ -72,6 +74,7 @@ class ExportPanel(QWidget):
         self._bridge.arrived.connect(lambda share: self.progress.setValue(round(1000 * share)))
         self.what.currentIndexChanged.connect(lambda _: self._estimate())
         self.form.currentIndexChanged.connect(lambda _: self._renamed())
+        self.path.editingFinished.connect(lambda: self._named(Path(self.path.text().strip())))
         self.button.clicked.connect(lambda _: self.export())
         self.cancel.clicked.connect(lambda _: self._cancel())
 
@@ -170,6 +173,12 @@ class ExportPanel(QWidget):
             lambda stopped: trace.export_bytes(start_s, stop_s, form), show, self.notice.show_error
         )
 
+    def _named(self, path: Path) -> None:
+        """Take the format that a name ends with."""
+        for name, form in _FORMS.items():
+            if path.suffix.lower() == f".{form}":
+                self.form.setCurrentText(name)
+
     def _renamed(self) -> None:
         text = self.path.text()
         if text:
@@ -205,7 +214,7 @@ class ExportPanel(QWidget):
         form = QFormLayout()
         form.addRow("What", self.what)
         form.addRow("As", self.form)
-        form.addRow("File", self.path)
+        form.addRow("File", with_chooser(self.path, Wanted.NAME, take=self._named))
         form.addRow("Size", self.size_text)
         row = QHBoxLayout()
         row.addWidget(self.button)
@@ -218,7 +227,7 @@ class ExportPanel(QWidget):
         layout.addWidget(self.progress)
         layout.addWidget(self.notice)
         pictured = QFormLayout()
-        pictured.addRow("Picture", self.picture)
+        pictured.addRow("Picture", with_chooser(self.picture, Wanted.NAME, _PICTURES))
         hint = PlainLabel(
             "SVG or PDF for a paper, or PNG, as the name ends; also on the clipboard."
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gui.trace.shown.markers import Mark
 from rig.annotations import Annotations, DualMarker, SingleMarker
+from rig.api.traces.trace import SessionTrace
 
 
 def marks(annotations: Annotations) -> list[tuple[float, float | None, str]]:
@@ -17,6 +18,13 @@ def marks(annotations: Annotations) -> list[tuple[float, float | None, str]]:
         else (marker.start_s, marker.stop_s, marker.label)
         for marker in annotations.markers
     ]
+
+
+def saved(trace: SessionTrace, content: Annotations) -> str:
+    """Write annotations, and return in words where they are; raises DataError."""
+    path = trace.annotate(content)
+    other = trace.joulescope_path
+    return f"saved as {path}" + (f"; Joulescope UI shows them with {other}" if other else "")
 
 
 def as_annotations(shown: tuple[Mark, ...], file: Annotations) -> Annotations:

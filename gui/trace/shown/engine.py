@@ -6,7 +6,7 @@ background thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ from rig.api.sessions.session import Session, SessionProblem, open_session
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.trials.overlay import Occasion, of_segments
-from rig.errors import DataError, RigError
+from rig.errors import ConfigError, DataError, RigError
+from rig.importers.options import Options
 from rig.report import palette
 from rig.store import provenance_file
 from rig.store.segments import segments
@@ -87,13 +88,23 @@ class Subject:
 
 
 def open_subject(
-    path: Path, trial: int | None = None, rail: str | None = None, segment: int = 1
+    path: Path,
+    trial: int | None = None,
+    rail: str | None = None,
+    segment: int = 1,
+    said: Options | None = None,
 ) -> Subject:
     """Open a trace: a file, a trial's folder, or a session's folder with a trial; raises RigError.
 
-    `rail` None is the first one.
+    `rail` None is the first one; `said` is what a file of another program does not say itself.
     """
+    said = said or Options()
     if (path / EVENTS).exists():
+        if said != Options():
+            raise ConfigError(
+                f"{path} is a session of the rig's own",
+                try_next="its traces have one signal of each kind: leave out what names them",
+            )
         session = open_session(path)
         folder = SessionFolder(path)
         trials = tuple(folder.trials())
@@ -114,7 +125,7 @@ def open_subject(
         trace = session.trace(number, chosen, segment)
         count = len(segments(folder.recorded(number)))
         return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
-    trace = open_trace(path)
+    trace = open_trace(path, **asdict(said))
     place = trace.place
     if place is None:
         return _subject(path, trace, None, 0, "", 1, (), (), 1)

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,9 +21,11 @@ from rig.api.traces.numbers import TraceNumbers
 from rig.api.traces.statistics import Stopped
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.results.labels import beside
 from rig.trace.levels import Progress
+from rig.trace.trace import TRACE
 from rig.units import quantity
 
 
@@ -82,7 +86,8 @@ class SessionTrace(TraceNumbers):
     @property
     def annotation_path(self) -> Path:
         """Return the file that annotations are written to: beside the trace, where Joulescope UI
-        looks for it; of a trace in a session beside the session, whose files stay as they are.
+        looks for it; of a trace in a session beside the session, whose files stay as they are,
+        and beside `joulescope_path`.
         """
         if self.place is None:
             return self.path.with_suffix(".anno.jls")
@@ -91,6 +96,16 @@ class SessionTrace(TraceNumbers):
         parts += [self.place.rail] if self.place.rail else []
         session = self.place.session
         return session.with_name(".".join([session.name, *parts, "anno", "jls"]))
+
+    @property
+    def joulescope_path(self) -> Path | None:
+        """Return the file to open in Joulescope UI, which then finds the annotations: the trace, or
+        the link to it that `annotate` makes beside a session. None where it cannot read the trace.
+        """
+        stem = self.annotation_path.name.removesuffix(".anno.jls")
+        path = self.annotation_path.with_name(f"{stem}.jls")
+        is_this = path.exists() and path.resolve() == self._trace.path.resolve()
+        return path if is_this else None
 
     def annotations(self) -> Annotations:
         """Return all annotations: of the trace's own file and of annotation files beside it. Raises
@@ -114,7 +129,21 @@ class SessionTrace(TraceNumbers):
         where = self.annotation_path if path is None else Path(path)
         self._refuse_session(where)
         annotation_files.write(where, content, self._trace, self._marked, replace)
+        if path is None and self.place is not None:
+            self._link(where)
         return where
+
+    def _link(self, annotations: Path) -> None:
+        """Give a trace in a session a name beside its annotations; not one that was cut off, which
+        another program would repair in its place.
+        """
+        trace = self._trace.path.resolve()
+        stem = annotations.name.removesuffix(".anno.jls")
+        if trace.name == TRACE and annotations.parent.resolve() in trace.parents:
+            # There may be one already, or a system without links.
+            with suppress(OSError):
+                path = annotations.with_name(f"{stem}.jls")
+                path.symlink_to(os.path.relpath(trace, annotations.parent.resolve()))
 
     def close(self) -> None:
         """Remove what was converted of another program's file; closing twice is allowed."""

@@ -28,7 +28,8 @@ from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace.trace import TRACE, Gap, Trace
 from rig.trace.writer import TraceWriter

@@ -30,7 +30,8 @@ from rig.importers.joulescope.jls2_signals import (
 )
 from rig.importers.joulescope.jls2_view import layout_of
 from rig.importers.markers import Marked
-from rig.importers.opened import Opened, Options, require_rate, require_single
+from rig.importers.opened import Opened, require_rate, require_single
+from rig.importers.options import Options
 from rig.importers.tables.numeral import CAUSE, without_no_readings
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace import edges

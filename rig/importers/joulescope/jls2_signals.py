@@ -16,7 +16,7 @@ from rig.errors import DataError
 from rig.importers import given_rate
 from rig.importers.given_rate import Compared
 from rig.importers.markers import TIME64_S, markers_in, time_stamps, trace_beside
-from rig.importers.opened import Options
+from rig.importers.options import Options
 
 #: The names that programs give to signals without units of their own.
 _UNITS = {"current": "A", "voltage": "V", "power": "W"}
@@ -150,9 +150,7 @@ def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
 
 
 def _sync(reader: Any, signals: list[Any], name: str) -> Any | None:
-    digital = [
-        signal for signal in signals if signal.data_type == pyjls.DataType.U1 and signal.length
-    ]
+    digital = [signal for signal in signals if is_digital(signal)]
     if name == "none" or (not name and not digital):
         return None
     lines = [signal for signal in digital if signal.name == (name or _DEFAULT_SYNC)]
@@ -174,6 +172,16 @@ def signals_of(reader: Any) -> list[Any]:
         for signal in reader.signals.values()
         if signal.signal_type == pyjls.SignalType.FSR and signal.signal_id
     ]
+
+
+def is_digital(signal: Any) -> bool:
+    """Return whether a signal is a line with samples."""
+    return bool(signal.data_type == pyjls.DataType.U1 and signal.length)
+
+
+def named_as(signals: list[Any], role: str) -> list[str]:
+    """Return the names of the signals that can be current, voltage or power."""
+    return list(dict.fromkeys(signal.name for signal in signals if _is(signal, _UNITS[role])))
 
 
 def _is(signal: Any, unit: str) -> bool:

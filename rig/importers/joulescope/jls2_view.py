@@ -29,7 +29,8 @@ from rig.importers.joulescope.jls2_signals import (
     source_of,
 )
 from rig.importers.markers import Marked
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.tables.numeral import without_no_readings
 from rig.trace.edges import Edges
 from rig.trace.samples import Layout

@@ -19,7 +19,8 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.stamps_file import resolution_s, stamps_in
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter

@@ -17,7 +17,7 @@ import numpy as np
 
 from rig import foreign_files
 from rig.errors import ConfigError, DataError
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from rig.importers.tables import short_lines
 
 if TYPE_CHECKING:

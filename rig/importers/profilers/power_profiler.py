@@ -5,7 +5,6 @@ writing of their samples.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -24,7 +24,7 @@ Piece = tuple[NDArray[Any], NDArray[Any]]
 
 #: What the two bits of a line say.
 _LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
-_LINE = re.compile(r"D[0-7]")
+LINES = tuple(f"D{number}" for number in range(8))
 
 
 def check_options(options: Options) -> None:
@@ -52,7 +52,7 @@ def check_options(options: Options) -> None:
             evidence="it has current and the lines D0 to D7",
             try_next=hint,
         )
-    if options.sync not in ("", "none") and not _LINE.fullmatch(options.sync):
+    if options.sync not in ("", "none", *LINES):
         raise DataError(
             f"no line is called {options.sync}",
             evidence="there are D0 to D7",

@@ -24,7 +24,8 @@ import numpy as np
 from rig import foreign_files
 from rig.errors import DataError
 from rig.importers import given_rate
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
 SUFFIX = ".ppk"

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from rig import typed
 from rig.errors import DataError
 from rig.importers import given_rate
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
 MAGIC = b"PK\x03\x04"
@@ -42,18 +43,31 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """Convert piece by piece; raises DataError and ConfigError. The file has no voltage: `options`
     must.
     """
-    with _intact(path):
-        archive = ZipFile(path)
-    with archive:
-        missing = {_SAMPLES, _ABOUT} - set(archive.namelist())
-        if missing:
-            raise DataError(
-                f"{path.name} is an archive, but none of Power Profiler",
-                evidence=f"there is no {' and no '.join(sorted(missing))} in it",
-                try_next="unpack it, and measure what is in it",
-            )
+    with _archive(path) as archive:
         power_profiler.check_options(options)
         return _convert(archive, path, scratch, options)
+
+
+def said_hz(path: Path) -> float:
+    """Return the rate that a file says; 0 where it does not. Raises DataError where it is none of
+    Power Profiler's.
+    """
+    with _archive(path) as archive:
+        return next(iter(_said_hz(archive, path).values()), 0.0)
+
+
+def _archive(path: Path) -> ZipFile:
+    with _intact(path):
+        archive = ZipFile(path)
+    missing = {_SAMPLES, _ABOUT} - set(archive.namelist())
+    if missing:
+        archive.close()
+        raise DataError(
+            f"{path.name} is an archive, but none of Power Profiler",
+            evidence=f"there is no {' and no '.join(sorted(missing))} in it",
+            try_next="unpack it, and measure what is in it",
+        )
+    return archive
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rig.errors import DataError
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from rig.importers.tables.column_units import UNITS, WRITTEN, Named, unit_as_written
 from rig.importers.tables.dated import DateColumns
 from rig.importers.tables.numeral import is_number
@@ -26,7 +26,7 @@ _VOLTAGE = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UN
 _CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|current.*)$"}
 _AS = {"time": "as t:ms", "current": "as I:mA"}
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
-_BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
+BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
             return SyncColumn(_column(wanted, at, unit), None, True)
         return SyncColumn(Column(wanted, at))
     for at, name in enumerate(names):
-        bits = _BITS.fullmatch(name)
+        bits = BITS.fullmatch(name)
         asked = re.fullmatch(r"D(\d)", wanted)
         if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
             return SyncColumn(Column(name, at), int(asked[1]) - int(bits[1]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
-from rig.importers.opened import LARGEST
+from rig.importers.options import LARGEST
 from rig.importers.tables.column_units import unit_as_written, without_unit
 from rig.importers.tables.csv_form import ZEROS, Form, split
 from rig.importers.tables.csv_heading import Column, Heading, SyncColumn

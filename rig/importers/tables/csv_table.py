@@ -20,7 +20,8 @@ from rig.errors import ConfigError, DataError
 from rig.importers import as_stamped, given_rate, rate_range
 from rig.importers.digital_levels import Levels
 from rig.importers.given_rate import Compared
-from rig.importers.opened import Opened, Options, require_rate
+from rig.importers.opened import Opened, require_rate
+from rig.importers.options import Options
 from rig.importers.rate_range import RateRange
 from rig.importers.tables import dated, short_lines
 from rig.importers.tables.column_units import Named

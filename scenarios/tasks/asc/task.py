@@ -25,7 +25,7 @@ from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, Or, PathText, Seed, Why
+from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from rig.user_folders import cache, expanded
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
@@ -68,7 +68,7 @@ class AscTask:
     class Settings:
         """The data, which of them are measured, and the model."""
 
-        data: Annotated[PathText, doc('Folder of the data set, or "generated".')] = GENERATED
+        data: Annotated[FolderText, doc('Folder of the data set, or "generated".')] = GENERATED
         samples: Annotated[
             Count, Or(0, "the whole test split"), Ge(1), doc("Samples of a class-balanced subset.")
         ] = 0
@@ -80,7 +80,7 @@ class AscTask:
             doc("Generated files of each class."),
         ] = 9
         cache: Annotated[
-            PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+            FolderText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
         ] = ""
         model: Annotated[
             PathText, doc("NIR file of the model that the device runs; empty: the shipped one.")

@@ -19,7 +19,7 @@ from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, Or, PathText, Seed
+from rig.settings.declare import Count, FolderText, Or, Seed
 from rig.user_folders import cache, expanded
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
@@ -44,7 +44,7 @@ class MlperfTiny:
     class Settings:
         """The benchmark, its data, and how the device writes its answers."""
 
-        data: Annotated[PathText, doc('Folder of a benchmark\'s data, or "generated".')] = GENERATED
+        data: Annotated[FolderText, doc('Folder of its data, or "generated".')] = GENERATED
         labels: Annotated[str, doc("File in that folder with the list of the samples.")] = (
             generate.LABELS
         )
@@ -62,7 +62,7 @@ class MlperfTiny:
         files: Annotated[Count, Interval(ge=2, le=1000), doc("Generated files.")] = 24
         seed: Annotated[Seed, doc("Seed of generated data.")] = 1
         cache: Annotated[
-            PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+            FolderText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
         ] = ""
 
     @classmethod

@@ -270,7 +270,7 @@ def test_the_report_is_written_and_shown(run_at: At, monkeypatch: pytest.MonkeyP
 
 def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(run_at: At, tmp_path: Path) -> None:
     at = run_at(VIRTUAL_NULL)
-    at.click("run-claim-open")
+    at.click("run-claim-choose")
     dialog = at.screen.findChild(QFileDialog)
     assert dialog is not None and dialog.isVisible()
     claim = tmp_path / "claim.toml"

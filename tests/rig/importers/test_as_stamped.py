@@ -11,7 +11,8 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.rig.cli.test_measure import content
 
 EXACT = 'source = "exact, for a test"\nclock_ppm = 0\n' + "".join(

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from rig.errors import DataError
 from rig.importers.given_rate import CONFIRMED_PPM, fit
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.length import length
 from tests.rig.importers.joulescope.test_jls1 import recording, steady
 from tests.rig.importers.profilers.test_ppk2 import archive, frame

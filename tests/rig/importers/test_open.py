@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.settings.check import checked
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter

@@ -13,7 +13,8 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 
 ROWS = 100
 STEP_S = 0.02

@@ -16,7 +16,7 @@ import pytest
 
 import rig
 from rig.importers.joulescope import jls2, jls2_view
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from rig.trace import level_cache
 from tests.rig.importers.test_open import F32, U1, Jls, plain
 

@@ -13,7 +13,7 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Options
+from rig.importers.options import Options
 from tests.rig.cli.test_measure import content
 
 HZ = 1000

@@ -9,7 +9,7 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Options
+from rig.importers.options import Options
 
 
 def channel(folder: Path, name: str, step_s: float, values: list[float]) -> Path:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from rig.errors import DataError, RigError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.length import length
 
 LOW, HIGH = 1, 2

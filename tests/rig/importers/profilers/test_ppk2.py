@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from rig.errors import ConfigError, DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.length import length
 
 NOT_KNOWN, LOW, HIGH, BOTH = range(4)

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 
 
 def opened(folder: Path, text: str, **options: Any) -> Opened:

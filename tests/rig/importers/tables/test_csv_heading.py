@@ -12,7 +12,8 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 
 HEAD = "time_ms,I (A),U (V),sync\n"
 GOOD = "".join(f"{k},1,2,{k % 2}\n" for k in range(20))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from rig.importers.tables import csv_rows
 from rig.importers.tables.numeral import is_number
 

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from rig.cli.measure import measure
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.length import length
 
 EXACT = 'source = "exact, for a test"\nclock_ppm = 0\n' + "".join(

@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 from tests.rig.importers.joulescope.test_jls1 import config, file, mjs, start
 from tests.rig.importers.joulescope.test_jls1 import reduced as arrays_of
 

@@ -9,7 +9,8 @@ import pytest
 
 from rig.errors import DataError
 from rig.importers.open import open_any
-from rig.importers.opened import Opened, Options
+from rig.importers.opened import Opened
+from rig.importers.options import Options
 
 
 def exported(folder: Path, rows: int, piece: int) -> Opened:

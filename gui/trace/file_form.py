@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form for what a trace file does not say itself: volts, columns, SYNC, its rate. Its fields
+are the options of `rig measure` that fit the file.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.shell import Shell
+from gui.trace.panels.entry import exact, parse
+from gui.trace.shown.pictures import Does
+from gui.widgets.notice import Notice
+from gui.widgets.text import PlainLabel, heading, plain
+from rig.errors import ConfigError, DataError
+from rig.importers.asked import Question, questions
+from rig.importers.options import Options, flag
+from rig.plain_text import visible
+from rig.settings.check import checked
+
+_EXPLAINED = "A field that is left empty means what the file says itself."
+_EDITOR_PX = 210
+
+
+class FileForm(QFrame):
+    """The form; `answered` is emitted with the path of the file, whose answers the shell keeps.
+    While it is shown, the widgets `in_place_of` which it stands are not.
+    """
+
+    answered = Signal(object)
+
+    def __init__(self, shell: Shell, worker: Does, notice: Notice) -> None:
+        super().__init__()
+        self._shell = shell
+        self._worker = worker
+        self._notice = notice
+        self.in_place_of: tuple[QWidget, ...] = ()
+        self._path: Path | None = None
+        self._questions: tuple[Question, ...] = ()
+        self._editors: dict[str, QLineEdit] = {}
+        self.setObjectName("file-form")
+        self._title = heading("file-form-title", "", 1.15)
+        self._rows = QWidget()
+        self._command = plain("file-form-command", wrap=True, selectable=True)
+        self._command.setProperty("role", "muted")
+        self._open = QPushButton("&Open the trace")
+        self._open.setObjectName("file-form-open")
+        self._open.setProperty("role", "primary")
+        self._cancel = QPushButton("&Cancel")
+        self._cancel.setObjectName("file-form-cancel")
+        for button, action in ((self._open, self._answer), (self._cancel, self.dismiss)):
+            button.setAccessibleName(button.text().replace("&", ""))
+            button.clicked.connect(lambda checked=False, action=action: action())
+        self._lay_out()
+        self.hide()
+
+    def begin(self, path: Path) -> None:
+        """Take another file, which is being opened: the form is hidden."""
+        self.dismiss()
+        self._path = path
+
+    def ask_after(self, error: BaseException) -> None:
+        """Show the form where an error may be one of what the file does not say."""
+        if isinstance(error, ConfigError | DataError):
+            self.ask_again()
+
+    def ask_again(self) -> None:
+        """Show which options fit the file, with what was answered before; where none does, what
+        was said in the place of the picture stays.
+        """
+        path = self._path
+
+        def take(found: tuple[Question, ...]) -> None:
+            if path is not None and found and self._path == path:
+                self._show(path, found)
+
+        if path is not None:
+            self._worker.do(lambda: questions(path), take, lambda error: None, key="trace-asked")
+
+    def dismiss(self) -> None:
+        """Hide the form: what it stands in the place of is shown again."""
+        self.hide()
+        for widget in self.in_place_of:
+            widget.show()
+
+    def _show(self, path: Path, found: tuple[Question, ...]) -> None:
+        self._title.setText(visible(f"What does {path.name} hold?"))
+        self._questions = found
+        self._editors = {}
+        rows = QWidget()
+        grid = QGridLayout(rows)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setColumnStretch(3, 1)
+        before = self._shell.said_of(path)
+        for row, question in enumerate(found):
+            self._add(grid, row, question, getattr(before, question.field.name))
+        self._column.replaceWidget(self._rows, rows)
+        # The rows of before are gone at once, and not when Qt comes to it.
+        self._rows.setParent(None)
+        self._rows.deleteLater()
+        self._rows = rows
+        self._tell()
+        for widget in self.in_place_of:
+            widget.hide()
+        self.show()
+        empty = [editor for editor in self._editors.values() if not editor.text()]
+        (empty or list(self._editors.values()))[0].setFocus()
+
+    def _add(self, grid: QGridLayout, row: int, question: Question, value: Any) -> None:
+        field = question.field
+        editor = QLineEdit()
+        shown: QWidget = editor
+        if question.choices:
+            box = QComboBox()
+            box.setLineEdit(editor)
+            box.addItems([visible(choice) for choice in question.choices])
+            shown = box
+        editor.setText(exact(value, field.unit) if value and field.is_number else value or "")
+        editor.setPlaceholderText(
+            visible(f"the file says {question.said}") if question.said else ""
+        )
+        editor.textChanged.connect(self._tell)
+        editor.returnPressed.connect(self._answer)
+        editor.setObjectName(f"file-form-{field.name}")
+        shown.setAccessibleName(flag(field.name))
+        shown.setAccessibleDescription(field.help)
+        shown.setMinimumWidth(_EDITOR_PX)
+        label = PlainLabel(flag(field.name))
+        label.setBuddy(shown)
+        help_ = PlainLabel(field.help)
+        help_.setProperty("role", "muted")
+        help_.setWordWrap(True)
+        for column, widget in enumerate((label, shown, PlainLabel(field.unit), help_)):
+            grid.addWidget(widget, row, column)
+        self._editors[field.name] = editor
+
+    def _options(self) -> Options:
+        """Return what is answered; raises ConfigError."""
+        answers: dict[str, Any] = {}
+        for question in self._questions:
+            field = question.field
+            text = self._editors[field.name].text().strip()
+            if text and field.is_number:
+                try:
+                    answers[field.name] = parse(text, field.unit)
+                except ValueError as error:
+                    raise ConfigError(
+                        str(error), path=flag(field.name), try_next=field.allowed
+                    ) from error
+            elif text:
+                answers[field.name] = text
+        return checked(Options(**answers), "")
+
+    def _answer(self) -> None:
+        path = self._path
+        if path is None:
+            return
+        try:
+            self._shell.said[path.absolute()] = self._options()
+        except ConfigError as error:
+            self._notice.show_error(error)
+        else:
+            self.answered.emit(path)
+
+    def _tell(self) -> None:
+        """Show the command that opens the file with the same answers."""
+        try:
+            options = self._options()
+        except ConfigError as error:
+            self._command.setText(visible(error.cause))
+            return
+        words = ["rig", "measure", str(self._path)]
+        for field in fields(options):
+            if value := getattr(options, field.name):
+                words += [flag(field.name), f"{value:g}" if isinstance(value, float) else value]
+        self._command.setText(visible(f"The same in a terminal: {shlex.join(words)}"))
+
+    def _lay_out(self) -> None:
+        said = PlainLabel(_EXPLAINED)
+        said.setProperty("role", "muted")
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._open)
+        buttons.addWidget(self._cancel)
+        buttons.addStretch(1)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(18, 14, 18, 14)
+        self._column.setSpacing(10)
+        for widget in (self._title, said, self._rows):
+            self._column.addWidget(widget)
+        self._column.addLayout(buttons)
+        self._column.addWidget(self._command)
+        self._column.addStretch(1)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dialogs for files and folders, and the button that opens one beside a line for a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from rig.user_folders import expanded
+
+BENCHES = "Bench files (*.toml)"
+TRACES = "Traces (*.jls *.jls.partial *.ppk2 *.ppk *.csv *.txt *.tsv *-energy.bin);;All files (*)"
+ANY = "All files (*)"
+#: Width of the button beside a line.
+BUTTON_PX = 34
+
+
+class Wanted(Enum):
+    """What is chosen: a file that is there, a name to write under, a folder."""
+
+    FILE = QFileDialog.FileMode.ExistingFile
+    NAME = QFileDialog.FileMode.AnyFile
+    FOLDER = QFileDialog.FileMode.Directory
+
+
+def ask(
+    parent: QWidget,
+    title: str,
+    wanted: Wanted,
+    take: Callable[[Path], object],
+    names: str = ANY,
+    begin: str = "",
+) -> None:
+    """Show a dialog that does not stop the window behind it; `take` is called with what is chosen.
+    It begins at the path `begin`, as far as that is there.
+    """
+    path = expanded(begin) if begin else Path.cwd()
+    folder = path if path.is_dir() else path.parent
+    dialog = QFileDialog(parent, title, str(folder) if folder.is_dir() else "", names)
+    dialog.setObjectName("file-dialog")
+    dialog.setFileMode(wanted.value)
+    if wanted is Wanted.NAME:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        # What writes a file says itself, in its place, that there is one of this name.
+        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
+        dialog.setDefaultSuffix(path.suffix.removeprefix("."))
+        dialog.selectFile(path.name)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(lambda name: take(Path(name)))
+    dialog.open()
+
+
+def chooser(
+    line: QLineEdit,
+    wanted: Wanted,
+    names: str = ANY,
+    take: Callable[[Path], object] | None = None,
+) -> QPushButton:
+    """Return a button that opens a dialog for the path in a line; what is chosen is put there, and
+    handed to `take`.
+    """
+
+    def taken(path: Path) -> None:
+        line.setText(str(path))
+        if take is not None:
+            take(path)
+
+    button = QPushButton("...")
+    button.setObjectName(f"{line.objectName()}-choose")
+    button.setAccessibleName(f"Choose: {line.accessibleName()}")
+    button.setToolTip(f"Choose: {line.accessibleName()}")
+    button.setFixedWidth(BUTTON_PX)
+    button.clicked.connect(
+        lambda checked=False: ask(
+            button, line.accessibleName(), wanted, taken, names, line.text().strip()
+        )
+    )
+    return button
+
+
+def with_chooser(
+    line: QLineEdit,
+    wanted: Wanted,
+    names: str = ANY,
+    take: Callable[[Path], object] | None = None,
+) -> QWidget:
+    """Return a line with its button beside it."""
+    both = QWidget()
+    row = QHBoxLayout(both)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(line, 1)
+    row.addWidget(chooser(line, wanted, names, take))
+    return both
