@@ -9,7 +9,7 @@ import click
 
 from rig.bench import examples
 from rig.cli.lazy import LazyGroup
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, print_rows, say
 
 _OUT = Terminal()
 
@@ -23,10 +23,8 @@ def bench() -> None:
 def list_() -> None:
     """List the example benches: device, energy monitor, scenario and task of each."""
     found = examples.examples()
-    width = max(len(each.name) for each in found)
-    for each in found:
-        _say(f"{each.name:<{width}}  {', '.join(each.kinds)}")
-    _say("rig bench new NAME writes one of them here")
+    print_rows(_OUT, "example benches", [(each.name, ", ".join(each.kinds)) for each in found])
+    _say("next: rig bench new NAME writes one of them here")
 
 
 @bench.command(short_help="Write an example bench to a file")
@@ -43,4 +41,4 @@ def new(name: str, file: Path | None) -> None:
 
 
 def _say(text: str) -> None:
-    _OUT.print(escape(text), soft_wrap=True, highlight=False)
+    say(_OUT, escape(text))

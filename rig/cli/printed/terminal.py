@@ -100,24 +100,56 @@ def print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
+def say(console: Console, text: str, lead: str = "") -> None:
+    """Print a text behind a lead, both with markup: in a terminal its lines end between words and
+    go on below its beginning; a program gets one line.
+
+    A word that is wider than the terminal, as a path, stays whole, to be copied.
+    """
+    head, body = (console.render_str(part, highlight=False) for part in (lead, text))
+    if not console.is_terminal:
+        console.print(head + body, soft_wrap=True)
+        return
+    width = max(console.width - head.cell_len, 1)
+    for line in body.wrap(console, width, overflow="ignore") or [body]:
+        line.rstrip()
+        console.print(head + line, soft_wrap=True)
+        head = Text(" " * head.cell_len)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table whose wide cells go on in more lines where the terminal is narrower than it; a
+    program gets one line a row.
+    """
+    if console.is_terminal and console.measure(table).minimum <= console.width:
+        console.print(table)
+    else:
+        print_whole(console, table)
+
+
 def print_error(console: Console, error: RigError) -> None:
     """Print cause, evidence and what to try, and what went wrong after it. Further lines of an
     evidence are marked as such.
     """
-    console.print(f"[bold red]error[/] {escape(error.cause)}", soft_wrap=True)
+    say(console, escape(error.cause), "[bold red]error[/] ")
     if error.evidence:
         first, *further = error.evidence.split("\n")
-        rest = [f"evidence: {first}", *(f"  | {line}" for line in further)]
-    else:
-        rest = []
-    rest += [f"try: {error.try_next}"] if error.try_next else []
-    rest += [f"and then: {note}" for note in getattr(error, "__notes__", ())]
-    for line in rest:
-        console.print(f"  {escape(line)}", soft_wrap=True)
+        say(console, escape(first), "  evidence: ")
+        for line in further:
+            say(console, escape(line), "    | ")
+    if error.try_next:
+        say(console, escape(error.try_next), "  try: ")
+    for note in getattr(error, "__notes__", ()):
+        say(console, escape(note), "  and then: ")
 
 
-def print_rows(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Print a list with a title."""
-    console.print(f"[bold]{escape(title)}[/]")
+def print_rows(
+    console: Console, title: str, rows: Sequence[tuple[str, str]], width: int = 0
+) -> None:
+    """Print a list with a title: names, and what is said of each beside them, in a column that
+    begins behind the longest name, or behind `width` columns.
+    """
+    say(console, f"[bold]{escape(title)}[/]")
+    width = max([width, *(len(name) for name, _ in rows)])
     for name, text in rows:
-        console.print(f"  {escape(name):<20} {escape(text)}", soft_wrap=True)
+        say(console, escape(text), f"  {escape(f'{name:<{width}}')}  ")
