@@ -65,7 +65,7 @@ def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
 
 def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -> None:
     """Print the state of each SDK, what makes those that are missing, and what each cannot do."""
-    from rig.cli.printed.terminal import escape, print_rows, say
+    from rig.cli.printed.terminal import escape, say
 
     width = max(len(sdk_kind.kind) for sdk_kind, _ in found)
     say(out, "[bold]SDKs[/]")
@@ -78,9 +78,12 @@ def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -
             say(out, escape(problem), " " * (width + 4))
     if any(_is_missing(diagnosis) for _, diagnosis in found):
         say(out, "next: rig sdk install KIND makes the environment of one")
-    sentences = [(sdk_kind.kind, sentence) for sdk_kind, _ in found for sentence in sdk_kind.cannot]
-    if sentences:
-        print_rows(out, "what they cannot do", sentences)
+    if any(sdk_kind.cannot for sdk_kind, _ in found):
+        say(out, "[bold]what each cannot do[/]")
+    for sdk_kind, _ in found:
+        for number, sentence in enumerate(sdk_kind.cannot):
+            name = "" if number else sdk_kind.kind
+            say(out, escape(sentence), f"  {escape(f'{name:<{width}}')}  ")
     for sdk_kind, diagnosis in found:
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
