@@ -142,6 +142,7 @@ def print_end(out: Terminal, bench: Path, rows: Sequence[ProbeRow]) -> None:
     open_ = [row.finding.name for row in rows if row.outcome is Outcome.NOT_TESTED]
     if failed:
         say(out, f"{len(failed)} of {len(rows)} fail: {escape(', '.join(failed))}")
+        say(out, "what stands below FAIL, then rig probe again", "next: ")
         return
     beside = f"; NOT TESTED: {escape(', '.join(open_))}" if open_ else ""
     say(out, f"{len(rows) - len(open_)} of {len(rows)} pass{beside}")

@@ -71,7 +71,7 @@ def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -
     say(out, "[bold]SDKs[/]")
     for sdk_kind, diagnosis in found:
         lead = f"  {escape(f'{sdk_kind.kind:<{width}}')}  "
-        about = f"{sdk_kind.title}; Python {diagnosis.python or sdk_kind.python}"
+        about = f"{sdk_kind.title}; {diagnosis.python or f'Python {sdk_kind.python}'}"
         state = "[green]ok[/]" if diagnosis.ok else f"[yellow]{_state(diagnosis)}[/]"
         say(out, f"{state}: {escape(about)}", lead)
         for problem in () if _is_missing(diagnosis) else diagnosis.problems:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import markup
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
@@ -16,6 +19,7 @@ from rich.text import Text
 from rig.errors import BenchError, RigError
 from rig.plain_text import one_line, visible
 
+_WORD = re.compile(r"\S+\s*")
 #: More than any table is wide.
 _UNBOUND = 1000
 
@@ -110,11 +114,22 @@ def say(console: Console, text: str, lead: str = "") -> None:
     if not console.is_terminal:
         console.print(head + body, soft_wrap=True)
         return
-    width = max(console.width - head.cell_len, 1)
-    for line in body.wrap(console, width, overflow="ignore") or [body]:
+    for line in body.divide(_breaks(body.plain, console.width - head.cell_len)):
         line.rstrip()
         console.print(head + line, soft_wrap=True)
         head = Text(" " * head.cell_len)
+
+
+def _breaks(text: str, width: int) -> list[int]:
+    """Return where the lines of a text of a width begin, after the first: always at a word."""
+    begins = []
+    used = 0
+    for word in _WORD.finditer(text):
+        if used and used + cell_len(word[0].rstrip()) > width:
+            begins.append(word.start())
+            used = 0
+        used += cell_len(word[0])
+    return begins
 
 
 def print_table(console: Console, table: Table) -> None:
@@ -125,6 +140,14 @@ def print_table(console: Console, table: Table) -> None:
         console.print(table)
     else:
         print_whole(console, table)
+
+
+def node_table(*headings: str) -> Table:
+    """Return a table of a network's nodes, in which only the last column takes several lines."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading != headings[-1])
+    return table
 
 
 def print_error(console: Console, error: RigError) -> None:
