@@ -25,12 +25,12 @@ def stated(config: Config) -> dict[str, Any]:
     provenance.
     """
     sut = is_simulated("sut", config.sut)
-    monitors = {
-        rail: {"simulated": is_simulated("monitor", choice)}
-        for rail, choice in config.monitors.items()
+    rails = {rail: is_simulated("monitor", choice) for rail, choice in config.monitors.items()}
+    return {
+        "simulated": sut or any(rails.values()),
+        "sut": {"simulated": sut},
+        "monitors": {rail: {"simulated": is_one} for rail, is_one in rails.items()},
     }
-    either = sut or any(each["simulated"] for each in monitors.values())
-    return {"simulated": either, "sut": {"simulated": sut}, "monitors": monitors}
 
 
 def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:

@@ -143,4 +143,5 @@ def _listed(section: str, kind: str) -> ListedKind:
 
 def _status(row: Listed) -> str:
     reason = row.reason if row.status == UNREADABLE else ""
-    return ", ".join(filter(None, (row.outcome, reason, *row.labels)))
+    outcome = "" if row.outcome.upper() in row.labels else row.outcome
+    return ", ".join(filter(None, (outcome, reason, *row.labels)))
