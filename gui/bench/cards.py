@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rig.bench import plugins
-from rig.bench.config import Choice, Config
+from rig.bench.config import Config
+from rig.bench.simulated import is_simulated
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.plugin_classes import Simulates
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding, WireName
@@ -68,13 +67,13 @@ class Cards:
     def of(cls, resolved: Config) -> Cards:
         """Return the cards of a bench of which nothing is open."""
         cards = [
-            Card("dut", "Device", resolved.sut.kind, simulated=_simulated("sut", resolved.sut))
+            Card("dut", "Device", resolved.sut.kind, simulated=is_simulated("sut", resolved.sut))
         ]
         if resolved.monitors:
             cards.append(Card("sync", "SYNC", "wire", "not tested"))
         for rail, choice in resolved.monitors.items():
             title = f"Monitor of {rail}" if rail else "Energy monitor"
-            simulated = _simulated("monitor", choice)
+            simulated = is_simulated("monitor", choice)
             cards.append(Card(f"monitor:{rail}", title, choice.kind, simulated=simulated))
         return cls({card.key: card for card in cards})
 
@@ -170,8 +169,3 @@ def _of_monitor(info: MonitorInfo) -> tuple[tuple[str, str], ...]:
         ("samples", f"{quantity(info.sample_hz, 'Hz')}; SYNC by {info.sync}"),
     ]
     return tuple((name, value) for name, value in found if value)
-
-
-def _simulated(section: str, choice: Choice) -> bool:
-    kind = plugins.find(section, choice.kind)
-    return isinstance(kind, Simulates) and bool(kind.simulates(choice.settings))

@@ -122,7 +122,7 @@ class RowsView(QWidget):
 
 def of_finding(finding: Finding) -> Row:
     """Return the row of a probe's finding."""
-    return Row(finding.name, _SIGNS[finding.ok], finding.detail, "", finding.try_next)
+    return Row(finding.name, _SIGNS[finding.passed], finding.detail, "", finding.try_next)
 
 
 def of_wire(found: WireFinding) -> Row:

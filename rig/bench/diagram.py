@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rig.bench import plugins
-from rig.bench.config import Choice, Config
-from rig.interfaces.plugin_classes import Simulates, Wires
+from rig.bench.config import Config
+from rig.bench.simulated import is_simulated
+from rig.interfaces.plugin_classes import Wires
 from rig.model.wiring import Connection, Pin, WireName
 
 _TITLES = {"feed": "Supply", "io manager": "IO manager"}
@@ -66,7 +67,7 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
         parts.insert(0, Part("host", "Host", port or "serial adapter"))
     for rail, choice in resolved.monitors.items():
         key = _key("monitor", rail)
-        simulated = _simulated("monitor", choice)
+        simulated = is_simulated("monitor", choice)
         parts.append(Part(key, rail or "Energy monitor", choice.kind, simulated))
     for key in dict.fromkeys(used):
         if key not in {part.key for part in parts}:
@@ -77,7 +78,7 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
 
 
 def _dut(resolved: Config) -> Part:
-    return Part("dut", "Device under test", resolved.sut.kind, _simulated("sut", resolved.sut))
+    return Part("dut", "Device under test", resolved.sut.kind, is_simulated("sut", resolved.sut))
 
 
 def _wires(resolved: Config, sync_pin: str) -> Iterator[Wire]:
@@ -118,11 +119,6 @@ def _notes(resolved: Config, wires: list[Wire]) -> Iterator[str]:
         yield "A level shifter in SYNC must not invert: a pulse is low."
     if not names:
         yield "There is nothing to wire: the parts of this bench share this computer."
-    simulated = _simulated("sut", resolved.sut)
+    simulated = is_simulated("sut", resolved.sut)
     if simulated and names:
         yield "Simulated: the wires are those that a board would need."
-
-
-def _simulated(section: str, choice: Choice) -> bool:
-    kind = plugins.find(section, choice.kind)
-    return isinstance(kind, Simulates) and bool(kind.simulates(choice.settings))

@@ -168,9 +168,8 @@ def _unsupplied(
 
 def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
     info = monitor.info
-    return Finding(
-        _of("monitor", rail), True, f"{info.name}, {info.sample_hz:g} samples per second"
-    )
+    said = f"{info.name}, {info.sample_hz:g} samples per second"
+    return Finding(_of("monitor", rail), True, said, simulated=info.simulated)
 
 
 def _asked(kind: Probes, choice: Choice, context: BenchContext) -> Generator[Finding, None, bool]:
@@ -186,7 +185,7 @@ def _of_device(
     sut: SystemUnderTest, task: Task, monitors: Mapping[str, EnergyMonitor]
 ) -> Iterator[Finding]:
     """Yield what the device says of itself."""
-    yield Finding("device", True, about(sut.info))
+    yield Finding("device", True, about(sut.info), simulated=sut.info.simulated)
     yield _workload(sut.info, task)
     if not monitors and sut.info.clock == EDGE_CLOCK:
         yield Finding(
@@ -248,7 +247,8 @@ def read_supply(monitor: EnergyMonitor, context: BenchContext) -> Reading | None
 def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
     """Read a supply while it is off; a monitor that waits for the device's edges cannot."""
     if monitor.info.sync == "start":
-        return Finding(name, True, "not read: this monitor records from the first edge of SYNC on")
+        said = "this monitor records from the first edge of SYNC on"
+        return Finding(name, True, said, tested=False)
     return supply.off(name, read_supply(monitor, context), monitor.info)
 
 
@@ -286,7 +286,8 @@ def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) ->
 
 def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
     """Yield what instruments that are played recorded of a device that is not."""
-    yield Finding("device", True, "not asked: its line is recorded, and not played")
+    said = "not asked: its line is recorded, and not played"
+    yield Finding("device", True, said, tested=False)
     readings: dict[str, Reading | None] = {}
     for rail, monitor in monitors.items():
         if monitor.info.sync == "start":

@@ -14,6 +14,25 @@ from rig.interfaces.sut import SutInfo
 from rig.store.provenance_file import DeviceClock, Provenance
 
 
+def is_simulated(section: str, choice: Choice) -> bool:
+    """Return whether a part of a bench is simulated; False where its settings do not say."""
+    kind = plugins.find(section, choice.kind)
+    return isinstance(kind, Simulates) and bool(kind.simulates(choice.settings))
+
+
+def stated(config: Config) -> dict[str, Any]:
+    """Return which parts of a bench are simulated, as far as its settings say, in the form of a
+    provenance.
+    """
+    sut = is_simulated("sut", config.sut)
+    rails = {rail: is_simulated("monitor", choice) for rail, choice in config.monitors.items()}
+    return {
+        "simulated": sut or any(rails.values()),
+        "sut": {"simulated": sut},
+        "monitors": {rail: {"simulated": is_one} for rail, is_one in rails.items()},
+    }
+
+
 def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
     """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them
     is simulated.

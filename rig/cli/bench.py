@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from rig.bench import examples
 from rig.cli.lazy import LazyGroup
-from rig.cli.printed.terminal import Terminal, escape
-
-_OUT = Terminal()
+from rig.cli.printed.terminal import Terminal, escape, print_rows, say
 
 
 @click.group(cls=LazyGroup)
@@ -23,10 +22,9 @@ def bench() -> None:
 def list_() -> None:
     """List the example benches: device, energy monitor, scenario and task of each."""
     found = examples.examples()
-    width = max(len(each.name) for each in found)
-    for each in found:
-        _say(f"{each.name:<{width}}  {', '.join(each.kinds)}")
-    _say("rig bench new NAME writes one of them here")
+    out = Terminal()
+    print_rows(out, "example benches", [(each.name, ", ".join(each.kinds)) for each in found])
+    say(out, "next: rig bench new NAME writes one of them here")
 
 
 @bench.command(short_help="Write an example bench to a file")
@@ -37,10 +35,11 @@ def new(name: str, file: Path | None) -> None:
     name = name.removesuffix(".toml")
     file = file or Path(f"{name}.toml")
     examples.new(name, file)
-    _say(f"{file} is written")
-    for step in examples.steps(name, file):
-        _say(f"next: {step}")
+    print_written(Terminal(), file, examples.steps(name, file))
 
 
-def _say(text: str) -> None:
-    _OUT.print(escape(text), soft_wrap=True, highlight=False)
+def print_written(out: Terminal, file: Path, steps: Iterable[str]) -> None:
+    """Print that a bench is written, and what to do with it."""
+    say(out, f"{escape(str(file))} is written")
+    for step in steps:
+        say(out, escape(step), "next: ")

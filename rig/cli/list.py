@@ -4,27 +4,49 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rig.api.archive.listing import UNREADABLE, Listed, Listing
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli.options import NO_SESSIONS, has_sessions, refuse_idle, sessions_option
-from rig.cli.printed.labels import of_session
-from rig.cli.printed.terminal import Terminal, escape, print_rows
-from rig.errors import ConfigError, DataError, RigError, did_you_mean
-from rig.results import changed, document, labels
-from rig.settings.fields import fields_of, flat
-from rig.store import session_folder
-from rig.store.session_folder import SessionFolder
+from rig.cli.options import NO_SESSIONS, has_sessions, json_option, refuse_idle, sessions_option
+from rig.cli.printed.terminal import Terminal, escape, print_rows, say
+from rig.errors import ConfigError, RigError, did_you_mean
+from rig.settings.fields import SettingField, fields_of, flat
+
+_TITLES = {
+    "sut": "systems under test",
+    "monitor": "monitors",
+    "scenario": "scenarios",
+    "task": "tasks",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKind:
+    """What a bench file may name: what it is, or why it cannot be used."""
+
+    name: str
+    about: str
+    not_usable: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return what is said of it."""
+        return f"not usable: {self.not_usable}" if self.not_usable else self.about
 
 
 @click.command("list")
 @click.argument("name", metavar="[SECTION.KIND]", default="")
 @sessions_option
-def list_(name: str, sessions: Path) -> None:
+@json_option
+def list_(name: str, sessions: Path, as_json: bool) -> None:
     """List backends, monitors, scenarios, tasks and sessions.
 
     With a name, as sut.uart, list the settings of that kind; with bench, those of the bench.
@@ -32,29 +54,69 @@ def list_(name: str, sessions: Path) -> None:
     out = Terminal()
     if name:
         refuse_idle("beside SECTION.KIND", "sessions")
-        _print_settings(out, name)
+        fields = list(flat(fields_of(_settings(name))))
+        if as_json:
+            out.out(json.dumps({"name": name, "settings": [_of_field(*each) for each in fields]}))
+        else:
+            print_settings(out, name, fields)
         return
-    is_there = has_sessions(sessions)
-    titles = {
-        "sut": "systems under test",
-        "monitor": "monitors",
-        "scenario": "scenarios",
-        "task": "tasks",
+    kinds = {
+        section: [_listed(section, kind) for kind in plugins.names(section)] for section in _TITLES
     }
-    for section, title in titles.items():
-        print_rows(out, title, [(name, _about(section, name)) for name in plugins.names(section)])
-    if not is_there:
-        out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
-        return
-    print_rows(
-        out,
-        f"sessions in {sessions}",
-        [(path.name, _status(path)) for path in _session_folders(sessions)],
-    )
+    is_there = has_sessions(sessions)
+    rows = Listing(sessions).rows()
+    if as_json:
+        out.out(json.dumps(document(kinds, rows), indent=1))
+    else:
+        print_lists(out, kinds, sessions, rows)
+        if not is_there:
+            say(out, escape(NO_SESSIONS.format(sessions)))
 
 
-def _print_settings(out: Terminal, name: str) -> None:
+def document(kinds: Mapping[str, Sequence[ListedKind]], rows: Sequence[Listed]) -> dict[str, Any]:
+    """Return all lists as JSON holds them; a session that was changed has no outcome."""
+    tree: dict[str, Any] = {
+        section: [
+            {"name": kind.name, "about": kind.about, "not_usable": kind.not_usable}
+            for kind in listed
+        ]
+        for section, listed in kinds.items()
+    }
+    return tree | {
+        "sessions": [
+            {
+                "session": str(row.path),
+                "status": row.status,
+                "outcome": None if row.changed else row.verdict,
+                "labels": row.labels,
+                "reason": row.reason,
+            }
+            for row in rows
+        ]
+    }
+
+
+def print_lists(
+    out: Terminal, kinds: Mapping[str, Sequence[ListedKind]], sessions: Path, rows: Sequence[Listed]
+) -> None:
+    """Print the kinds of each section, and the sessions, the newest first."""
+    width = max(len(kind.name) for listed in kinds.values() for kind in listed)
+    for section, listed in kinds.items():
+        print_rows(out, _TITLES[section], [(kind.name, kind.text) for kind in listed], width)
+    print_rows(out, f"sessions in {sessions}", [(row.name, _status(row)) for row in rows])
+    say(out, "next: rig list SECTION.KIND shows settings, as rig list sut.uart")
+
+
+def print_settings(out: Terminal, name: str, fields: Sequence[tuple[str, SettingField]]) -> None:
     """Print type, unit, default, range and help of every key of a table of a bench file."""
+    say(out, f"[bold]{escape(f'[{name}]')}[/]")
+    for key, field in fields:
+        say(out, escape(field.summary), f"  [bold]{escape(key)}[/]  ")
+        say(out, f"[dim]{escape(field.help)}[/]", " " * 6)
+
+
+def _settings(name: str) -> type:
+    """Return the settings of a kind, or of the bench."""
     section, _, kind = name.partition(".")
     if name != "bench" and section not in plugins.GROUPS:
         names = ", ".join(f"{each}.KIND" for each in plugins.GROUPS)
@@ -63,40 +125,31 @@ def _print_settings(out: Terminal, name: str) -> None:
             path=section,
             try_next=f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}",
         )
-    settings = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
-    out.print(f"[bold]{escape(f'[{name}]')}[/]")
-    for key, field in flat(fields_of(settings)):
-        words = f"[bold]{escape(key)}[/]  {escape(field.summary)}"
-        out.print(f"  {words}", soft_wrap=True, highlight=False)
-        out.print(f"      [dim]{escape(field.help)}[/]", soft_wrap=True, highlight=False)
+    settings: type = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
+    return settings
 
 
-def _about(section: str, name: str) -> str:
+def _of_field(key: str, field: SettingField) -> dict[str, Any]:
+    return {
+        "key": key,
+        "type": field.type,
+        "unit": field.unit,
+        "default": field.shown_default,
+        "allowed": field.allowed,
+        "help": field.help,
+    }
+
+
+def _listed(section: str, kind: str) -> ListedKind:
+    """Return a kind with the first paragraph of what its class says of itself."""
     try:
-        return (inspect.getdoc(plugins.find(section, name)) or "").split("\n")[0]
+        about = inspect.getdoc(plugins.find(section, kind)) or ""
     except RigError as error:
-        return f"not usable: {error.cause}"
+        return ListedKind(kind, "", error.cause)
+    return ListedKind(kind, " ".join(about.split("\n\n")[0].split()))
 
 
-def _session_folders(root: Path) -> Iterator[Path]:
-    for path in sorted(root.glob("*")):
-        if SessionFolder(path).is_denied() or (path / session_folder.EVENTS).exists():
-            yield path
-
-
-def _status(path: Path) -> str:
-    folder = SessionFolder(path)
-    if folder.is_unbegun():
-        return "empty: its run ended before its first line"
-    try:
-        folder.refuse_other()
-        folder.events()
-        status = folder.journal().status
-        status = "killed or running" if status == "killed" else status
-        found = path / session_folder.RESULTS
-        marked = of_session(path)
-        is_changed = any(label.text == changed.CHANGED for label in marked)
-        verdict = document.read(found).outcome.upper() if found.exists() else ""
-    except (DataError, OSError, LookupError, TypeError, ValueError):
-        return "not readable"
-    return ", ".join(filter(None, (status, "" if is_changed else verdict, labels.texts(marked))))
+def _status(row: Listed) -> str:
+    reason = row.reason if row.status == UNREADABLE else ""
+    outcome = "" if row.outcome.upper() in row.labels else row.outcome
+    return ", ".join(filter(None, (outcome, reason, *row.labels)))

@@ -36,7 +36,7 @@ COMMANDS = {
     "compare": ("rig.cli.compare:compare", "Compare one model on several backends, or sessions"),
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
     "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
-    "docs": ("rig.cli.docs:docs", "List the pages of documentation, or say where one lies"),
+    "docs": ("rig.cli.docs:docs", "List the pages of documentation, or read one"),
     "firmware": (
         "rig.cli.boards.firmware:firmware",
         "Make, build, emulate and flash a board's firmware",

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from rig import table_file
 from rig.api.traces.surroundings import Surroundings
+from rig.cli.measure_names import with_names
 from rig.cli.measure_windows import CHOICES, Choice, window_options
-from rig.cli.printed.terminal import Terminal, escape, escape_lines
+from rig.cli.printed.terminal import Terminal, escape, escape_lines, say
+from rig.cli.printed.window_table import print_windows
 from rig.cli.trace_options import trace_options
 from rig.errors import ConfigError
 from rig.importers.open import accuracy_beside, open_any
@@ -29,28 +30,10 @@ from rig.measure.trace_windows import WindowRow
 from rig.measure.with_stamps import with_stamps
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
-from rig.units import scale
 
 SCHEMA = "neurorig-measure-1"
 #: Exit code when a window has no energy.
 _INCOMPLETE = 1
-#: The heading of the halves of 95 % intervals.
-_HALF = "± 95 %"
-#: Heading, field of a row, unit; uncertainties share the prefix of what they belong to.
-_COLUMNS = (
-    ("start", "start_s", "s", "start_s"),
-    ("time", "duration_s", "s", "duration_s"),
-    ("energy", "energy_j", "J", "energy_j"),
-    (_HALF, "energy_u95_j", "J", "energy_j"),
-    ("charge", "charge_c", "C", "charge_c"),
-    ("power", "mean_w", "W", "mean_w"),
-    (_HALF, "mean_u95_w", "W", "mean_w"),
-    ("min", "least_w", "W", "mean_w"),
-    ("max", "most_w", "W", "mean_w"),
-    ("current", "mean_a", "A", "mean_a"),
-)
-#: Significant digits, where not four.
-_DIGITS = {"start": 7, "time": 5, _HALF: 2, "min": 3, "max": 3}
 _NO_NUMBERS = "samples in it are no numbers, and no gap tells of them"
 _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument promises"
 
@@ -98,6 +81,8 @@ def measure(
         notes = list(opened.notes)
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = chosen.spans(opened, notes)
+        if chosen.are_edges and opened.origin == "rig":
+            spans = with_names(spans, path)
         limits = opened.promised(promised) if promised else None
         found = trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
         if opened.stamped is not None:
@@ -116,11 +101,11 @@ def measure(
     if as_csv:
         out.out(_csv_text(rows, labels), end="", highlight=False)
     else:
-        _print_table(out, path, labels, rows)
+        print_windows(out, path.name, labels, rows)
     if spread is not None:
         (err if as_csv else out).print(escape_lines(spread.text()), soft_wrap=True)
     for note in [*notes, *([] if promised or not opened.has_current else [_UNKNOWN])]:
-        (err if as_csv else out).print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+        say(err if as_csv else out, f"[dim]{escape(note)}[/]")
     return _code(rows)
 
 
@@ -219,52 +204,3 @@ def _csv_text(rows: Sequence[WindowRow], labels: Sequence[str]) -> str:
     ]
     marked = "; ".join(labels)
     return table_file.text([[*names, "labels"], *([*row, marked] for row in cells)])
-
-
-def _print_table(
-    out: Terminal, path: Path, labels: Sequence[str], rows: Sequence[WindowRow]
-) -> None:
-    """Print the windows within 80 columns: one prefix a column, four digits."""
-    badges = "".join(f"  [black on yellow] {escape(label)} [/]" for label in labels)
-    table = Table(
-        title=f"{escape(path.name)}{badges}",
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    table.add_column("\nwindow", no_wrap=True, max_width=7)
-    scales = {}
-    for heading, name, unit, like in _COLUMNS:
-        values = [getattr(row, like) for row in rows[:-1]]
-        largest = max((abs(value) for value in values if value is not None), default=None)
-        scales[name] = _scale(largest, unit)
-        table.add_column(f"{heading}\n{scales[name][1]}", justify="right", no_wrap=True)
-    for row in rows:
-        cells = [
-            _cell(getattr(row, name), scales[name][0], _DIGITS.get(heading, 4))
-            for heading, name, _, _ in _COLUMNS
-        ]
-        table.add_row(escape(row.name), *cells, style="bold" if row is rows[-1] else "")
-    out.print(table)
-    for row in rows:
-        if row.problem:
-            without = "energy" if row.energy_j is None else "uncertainty"
-            out.print(
-                f"[red]{escape(row.name)}: no {without}[/], {escape(row.problem)}", soft_wrap=True
-            )
-
-
-def _scale(value: float | None, unit: str) -> tuple[float, str]:
-    # A coulomb is an ampere second, and takes its prefixes.
-    factor, name = scale(value, "A" if unit == "C" else unit)
-    return factor, name[:-1] + unit
-
-
-def _cell(value: float | None, factor: float, digits: int) -> str:
-    if value is None:
-        return "-"
-    scaled = value * factor
-    if 10**digits <= abs(scaled) < 1e5:
-        return f"{scaled:.0f}"  # not 2.8e+02
-    return f"{scaled:.0e}" if 0 < abs(scaled) < 1e-4 else f"{scaled:#.{digits}g}".rstrip(".")

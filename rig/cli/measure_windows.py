@@ -98,6 +98,11 @@ class Choice:
                 try_next="one of --edges, --markers, --times, --threshold, --whole",
             )
 
+    @property
+    def are_edges(self) -> bool:
+        """Return whether windows begin and end at edges, where SYNC has any."""
+        return not (self.by_markers or self.times or self.whole or self.threshold_a is not None)
+
     def spans(self, opened: Opened, notes: list[str]) -> list[TraceSpan]:
         """Return the windows; raises DataError and ConfigError where there are none."""
         return _selected(self._all(opened, notes), self.which)

@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rig.cli.options import bench_argument, sessions_option, set_option
+from rig.bench.simulated import stated
+from rig.cli.options import bench_argument, json_option, sessions_option, set_option
 from rig.cli.printed.labels import print_labels
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
 from rig.kinds import registry as kinds
+from rig.model.steps import Step
 from rig.results import labels
+from rig.results.labels import Label
 from rig.session import estimate, planning
 from rig.session.estimate import Estimate
 from rig.units import bytes_text, duration, quantity
 
-_OUT = Terminal()
+#: So many steps are shown.
+_STEPS = 12
 
 
 @click.command()
@@ -33,7 +39,15 @@ _OUT = Terminal()
 )
 @sessions_option
 @click.option("--all", "whole", is_flag=True, help="Show every step.")
-def plan(bench: Path, overrides: tuple[str, ...], trial: int, sessions: Path, whole: bool) -> None:
+@json_option
+def plan(
+    bench: Path,
+    overrides: tuple[str, ...],
+    trial: int,
+    sessions: Path,
+    whole: bool,
+    as_json: bool,
+) -> None:
     """Print the steps of a trial, and what all trials will take; no device is touched."""
     scenario, task, resolved = planning.open_plan(bench, overrides)
     if trial > resolved.bench.trials:
@@ -44,21 +58,70 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, sessions: Path, wh
             try_next=f"--trial 1 to {resolved.bench.trials}; bench.trials is their number",
         )
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
-    shown = steps if whole else steps[:12]
-    for number, step in enumerate(shown, start=1):
-        _OUT.print(f"{number:>6}  {escape(kinds.of(step).describe(step))}", highlight=False)
-    if len(shown) < len(steps):
-        _OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
+    found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
+    facts = {"task": {"samples": len(task)} | task.provenance()}
+    order = {"interleaved": bool(found.interleaved)}
+    marked = labels.of_provenance(stated(resolved) | order | facts)
+    out = Terminal()
+    if as_json:
+        out.out(json.dumps(document(bench, trial, steps, found, marked), indent=1))
+    else:
+        print_plan(out, steps if whole else steps[:_STEPS], steps, found, marked)
+
+
+def document(
+    bench: Path, trial: int, steps: Sequence[Step], found: Estimate, marked: Sequence[Label]
+) -> dict[str, Any]:
+    """Return a plan as JSON holds it: all steps, seconds and bytes of all trials, None where only
+    a limit is known, and the labels.
+    """
+    session = found.session
+    return {
+        "bench": str(bench),
+        "labels": [label.text for label in marked],
+        "task": found.task,
+        "scenario": found.scenario,
+        "trials": found.trials,
+        "trial": trial,
+        "steps": [
+            {
+                "kind": step.kind,
+                "samples": list(step.samples_named),
+                "text": kinds.of(step).describe(step),
+            }
+            for step in steps
+        ],
+        "expected_s": session.expected_s,
+        "most_s": session.most_s,
+        "virtual_time": found.virtual,
+        "known_b": found.known_b,
+        "most_b": found.most_b,
+        "free_b": found.free_b,
+        "room": found.room,
+    }
+
+
+def print_plan(
+    out: Terminal,
+    shown: Sequence[Step],
+    steps: Sequence[Step],
+    found: Estimate,
+    marked: Sequence[Label],
+) -> None:
+    """Print labels, what all trials will take, and the steps of one."""
+    print_labels(out, marked)
     totals = (
         kind.total([step for step in steps if kinds.of(step) is kind]) for kind in kinds.known()
     )
     of_trial = ", ".join(filter(None, totals))
-    _OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
-    found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
+    say(out, f"a trial: {escape(of_trial)}; {found.trials} trials")
     for line in _of_estimate(found):
-        _OUT.print(escape(line), highlight=False, soft_wrap=True)
-    marked = labels.of_task({"samples": len(task)} | task.provenance())
-    print_labels(_OUT, (*labels.of_order(bool(found.interleaved)), *marked))
+        indent = " " * (len(line) - len(line.lstrip()))
+        say(out, escape(line.lstrip()), indent)
+    for number, step in enumerate(shown, start=1):
+        say(out, escape(kinds.of(step).describe(step)), f"{number:>6}  ")
+    if len(shown) < len(steps):
+        say(out, f"{len(steps) - len(shown)} more steps (--all)", "   ...  ")
 
 
 def _of_estimate(found: Estimate) -> Iterator[str]:

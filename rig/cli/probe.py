@@ -3,20 +3,61 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
-from rig.cli.options import bench_argument, set_option
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.options import bench_argument, json_option, set_option
+from rig.cli.printed.labels import badge
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import BenchError, ConfigError
 from rig.host.second_signal import stopped_by_signals
 from rig.model.finding import Finding
+from rig.results.labels import SIMULATED, Label
+from rig.results.verdict import Outcome
 from rig.stop import Stop
+
+_COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.NOT_TESTED: "yellow"}
+_INDENT = " " * 6
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRow:
+    """A finding, and where a recording is played and says otherwise, what it says."""
+
+    finding: Finding
+    recorded: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return PASS, FAIL, or NOT TESTED where it could not be decided."""
+        if self.finding.passed is None:
+            return Outcome.NOT_TESTED
+        return Outcome.PASS if self.finding.passed else Outcome.FAIL
+
+    @property
+    def labels(self) -> list[str]:
+        """Return what must stand beside it."""
+        return [SIMULATED] if self.finding.simulated else []
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as JSON holds it."""
+        return {
+            "name": self.finding.name,
+            "outcome": self.outcome,
+            "labels": self.labels,
+            "detail": self.finding.detail,
+            "try_next": self.finding.try_next,
+            "recorded": self.recorded,
+        }
 
 
 @click.command()
@@ -34,8 +75,13 @@ from rig.stop import Stop
     type=click.Path(path_type=Path),
     help="Play the instruments back from a file of --contact, and tell what is different.",
 )
+@json_option
 def probe(
-    bench: Path, overrides: tuple[str, ...], contact: Path | None, replay: Path | None
+    bench: Path,
+    overrides: tuple[str, ...],
+    contact: Path | None,
+    replay: Path | None,
+    as_json: bool,
 ) -> int:
     """Power the device, talk to it, and say what is wrong and what to try."""
     if contact and replay:
@@ -43,35 +89,74 @@ def probe(
             "--contact and --replay are given: a recording that is played is there already",
             try_next="one of them",
         )
-    out = Terminal()
-    good = True
+    out = Terminal(stderr=as_json)
     player = ContactPlayer(replay) if replay else None
     either = ContactWriter(contact) if contact else player
     stop = Stop()
+    rows: list[ProbeRow] = []
     # Closed also where printing fails: then the supply goes off.
     with (
         stopped_by_signals(stop),
-        closing(probe_bench(bench, overrides, stop=stop, contact=either)) as rows,
+        closing(probe_bench(bench, overrides, stop=stop, contact=either)) as found,
     ):
-        for row in rows:
-            good = good and row.ok
-            out.print(
-                f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} "
-                f"{escape(f'{row.name}: {row.detail}')}",
-                soft_wrap=True,
-            )
-            if row.try_next:
-                out.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
-            if player and (was := _other(player, row)):
-                out.print(f"       recorded: {escape(was)}", soft_wrap=True)
-    return 0 if good else BenchError.exit_code
+        for finding in found:
+            rows.append(ProbeRow(finding, _other(player, finding) if player else ""))
+            print_row(out, rows[-1])
+    print_end(out, bench, rows)
+    if as_json:
+        Terminal().out(json.dumps(document(bench, rows), indent=1))
+    return BenchError.exit_code if outcome(rows) is Outcome.FAIL else 0
 
 
-def _other(player: ContactPlayer, row: Finding) -> str:
+def outcome(rows: Sequence[ProbeRow]) -> Outcome:
+    """Return FAIL where anything is wrong."""
+    return Outcome.FAIL if any(row.outcome is Outcome.FAIL for row in rows) else Outcome.PASS
+
+
+def document(bench: Path, rows: Sequence[ProbeRow]) -> dict[str, Any]:
+    """Return all rows as JSON holds them."""
+    return {
+        "bench": str(bench),
+        "outcome": outcome(rows),
+        "labels": sorted({label for row in rows for label in row.labels}),
+        "findings": [row.to_json() for row in rows],
+    }
+
+
+def print_row(out: Terminal, row: ProbeRow) -> None:
+    """Print what was found, and what to try."""
+    finding = row.finding
+    word = row.outcome.upper()
+    label = f"{badge(Label(SIMULATED, ''))} " if finding.simulated else ""
+    say(
+        out,
+        f"{escape(finding.name)}: {label}{escape(finding.detail)}",
+        f"[{_COLOURS[row.outcome]}]{word}[/]" + " " * max(6 - len(word), 2),
+    )
+    if finding.try_next:
+        say(out, escape(finding.try_next), f"{_INDENT}try: ")
+    if row.recorded:
+        say(out, escape(row.recorded), f"{_INDENT}recorded: ")
+
+
+def print_end(out: Terminal, bench: Path, rows: Sequence[ProbeRow]) -> None:
+    """Print what all rows come to, and what to do next."""
+    failed = [row.finding.name for row in rows if row.outcome is Outcome.FAIL]
+    open_ = [row.finding.name for row in rows if row.outcome is Outcome.NOT_TESTED]
+    if failed:
+        say(out, f"{len(failed)} of {len(rows)} fail: {escape(', '.join(failed))}")
+        say(out, "what stands below FAIL, then rig probe again", "next: ")
+        return
+    beside = f"; NOT TESTED: {escape(', '.join(open_))}" if open_ else ""
+    say(out, f"{len(rows) - len(open_)} of {len(rows)} pass{beside}")
+    say(out, f"rig run {escape(str(bench))}", "next: ")
+
+
+def _other(player: ContactPlayer, finding: Finding) -> str:
     """Return what the recording says in a row's place; empty where that is the same."""
-    was = player.recorded(row.name)
+    was = player.recorded(finding.name)
     if was is None:
         return "no such row"
-    if (was.ok, was.detail) == (row.ok, row.detail):
+    if (was.ok, was.detail) == (finding.ok, finding.detail):
         return ""
-    return f"{'ok' if was.ok else 'failed'}, {was.detail}"
+    return f"{ProbeRow(was).outcome.upper()}, {was.detail}"

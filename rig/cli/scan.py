@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.console import Console
 
 from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, ScanRow, is_empty, is_well
 from rig.bench.scan import scan as look
-from rig.cli.printed.terminal import Terminal, escape, escape_lines
+from rig.cli.printed.terminal import Terminal, escape, escape_lines, say
 from rig.errors import BenchError
 
-_MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}
-_WIDTH = 80
+_COLOURS = {FOUND: "bold green", PROBLEM: "bold red", MISSING: "bold"}
 
 
 @click.command()
@@ -39,54 +37,42 @@ def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
     """Print the table, what to copy into a bench file, and what is wrong; an empty desk says what
     to look at.
     """
-    if rows:
-        console.print(_table(rows, min(console.width, _WIDTH)))
+    for state in (PROBLEM, FOUND, MISSING):
+        alike = [row for row in rows if row.state == state]
+        if alike:
+            say(console, f"[{_COLOURS[state]}]{state}[/]")
+        for row in alike:
+            _print_row(console, row, max(len(row.kind) for row in rows))
     usable = [row for row in rows if row.setting and row.state == FOUND]
     if usable:
-        console.print("[bold]for the bench file[/] (rig probe BENCH then says whether it works)")
+        say(console, "[bold]for the bench file[/] (rig probe BENCH then says whether it works)")
         for row in usable:
-            console.print(f"[dim]# {escape(row.name)}[/]", soft_wrap=True)
+            console.print(f"[dim]# {escape(row.name)}[/]", soft_wrap=True, highlight=False)
             console.print(escape_lines(row.setting), soft_wrap=True, highlight=False)
-    for row in rows:
-        if row.state == PROBLEM:
-            console.print(
-                f"[red]{escape(row.kind)}, {escape(row.name)}[/]: {escape(row.problem)}",
-                soft_wrap=True,
-                highlight=False,
-            )
-            if row.try_next:
-                console.print(f"  try: {escape(row.try_next)}", soft_wrap=True, highlight=False)
-    for row in rows:
-        if row.state == MISSING:
-            console.print(
-                f"to look for {escape(row.kind)}: {escape(row.try_next)}",
-                soft_wrap=True,
-                highlight=False,
-            )
     if is_empty(rows):
         if any(row.kind == ONBOARD for row in rows):
-            console.print("on-board ports are there whether or not anything is connected")
-            console.print("[bold]no instrument and no USB port can be seen[/]; what to look at:")
+            say(console, "on-board ports are there whether or not anything is connected")
+            say(console, "[bold]no instrument and no USB port can be seen[/]; what to look at:")
         else:
-            console.print("[bold]nothing is attached that can be seen[/]; what to look at:")
+            say(console, "[bold]nothing is attached that can be seen[/]; what to look at:")
         for hint in EMPTY:
-            console.print(f"  {escape(hint)}", soft_wrap=True, highlight=False)
-        console.print("rig demo runs without any hardware")
+            say(console, escape(hint), "  ")
+        say(console, "next: rig demo runs without any hardware")
     else:
-        console.print(
+        say(
+            console,
             "Is something missing here? Look at cables, power, the group dialout, and udev rules.",
-            soft_wrap=True,
         )
 
 
-def _table(rows: Sequence[ScanRow], width: int) -> Table:
-    table = Table(box=SIMPLE_HEAD, width=width)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("what", overflow="fold", ratio=1)
-    table.add_column("serial", overflow="fold")
-    table.add_column("state", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            escape(row.kind), escape(row.name), escape(row.serial) or "-", _MARKS[row.state]
-        )
-    return table
+def _print_row(console: Console, row: ScanRow, width: int) -> None:
+    """Print what it is and its serial number; what is wrong with it; and what to try."""
+    serial = f", serial number {row.serial}" if row.serial else ""
+    said = f": {row.problem}" if row.problem else ""
+    name = "" if row.state == MISSING else row.name
+    lead = f"  {escape(f'{row.kind:<{width}}')}  "
+    if name:
+        say(console, escape(f"{name}{serial}{said}"), lead)
+        lead = " " * (width + 4)
+    if row.try_next:
+        say(console, escape(row.try_next), f"{lead}try: " if row.state == PROBLEM else lead)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
 from rig.cli.options import NO_SESSIONS, has_sessions, sessions_option
-from rig.cli.printed.terminal import Terminal, escape, print_whole, table_width
+from rig.cli.printed.terminal import Terminal, escape, print_table, table_width
 from rig.errors import DataError
 from rig.units import bytes_text
 
@@ -79,10 +79,7 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
     while out.is_terminal and len(heads) > _KEPT and table_width(out, table) > out.width:
         heads.pop()
         table = _table(rows, heads)
-    if out.is_terminal and out.measure(table).minimum <= out.width:
-        out.print(table)
-    else:
-        print_whole(out, table)
+    print_table(out, table)
 
 
 def _table(rows: Sequence[Listed], heads: Sequence[str]) -> Table:

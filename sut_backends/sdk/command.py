@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ import click
 from rig.cli.lazy import LazyGroup
 
 if TYPE_CHECKING:
+    from rig.cli.printed.terminal import Terminal
     from sut_backends.sdk.doctor import Diagnosis
     from sut_backends.sdk.kinds import SdkKind
 
@@ -56,29 +58,44 @@ def doctor(kind: str | None, python: str) -> None:
 
 
 def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from rig.cli.printed.terminal import Terminal
 
-    from rig.cli.printed.terminal import Terminal, escape
+    print_diagnoses(Terminal(), found)
 
-    out = Terminal()
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for head in ("SDK", "backend", "Python", "state"):
-        table.add_column(head)
+
+def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -> None:
+    """Print the state of each SDK, what makes those that are missing, and what each cannot do."""
+    from rig.cli.printed.terminal import escape, say
+
+    width = max(len(sdk_kind.kind) for sdk_kind, _ in found)
+    say(out, "[bold]SDKs[/]")
     for sdk_kind, diagnosis in found:
-        state = "\n".join(map(escape, diagnosis.problems)) or "imports, versions as pinned"
-        colour = "green" if diagnosis.ok else "yellow"
-        table.add_row(
-            escape(sdk_kind.title),
-            escape(f"[sut.{sdk_kind.kind}]"),
-            escape(diagnosis.python or f"wants {sdk_kind.python}"),
-            f"[{colour}]{state}[/]",
-        )
-    out.print(table)
+        lead = f"  {escape(f'{sdk_kind.kind:<{width}}')}  "
+        about = f"{sdk_kind.title}; {diagnosis.python or f'Python {sdk_kind.python}'}"
+        state = "[green]ok[/]" if diagnosis.ok else f"[yellow]{_state(diagnosis)}[/]"
+        say(out, f"{state}: {escape(about)}", lead)
+        for problem in () if _is_missing(diagnosis) else diagnosis.problems:
+            say(out, escape(problem), " " * (width + 4))
+    if any(_is_missing(diagnosis) for _, diagnosis in found):
+        say(out, "next: rig sdk install KIND makes the environment of one")
+    if any(sdk_kind.cannot for sdk_kind, _ in found):
+        say(out, "[bold]what each cannot do[/]")
+    for sdk_kind, _ in found:
+        for number, sentence in enumerate(sdk_kind.cannot):
+            name = "" if number else sdk_kind.kind
+            say(out, escape(sentence), f"  {escape(f'{name:<{width}}')}  ")
     for sdk_kind, diagnosis in found:
-        for sentence in sdk_kind.cannot:
-            out.print(escape(f"{sdk_kind.kind}: {sentence}"), soft_wrap=True, highlight=False)
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
-            said = f"{sdk_kind.kind}: at import it wrote {wrote} into the folder that it was given"
-            out.print(escape(said), soft_wrap=True, highlight=False)
+            said = f"at import it wrote {wrote} into the folder that it was given"
+            say(out, escape(said), f"{escape(sdk_kind.kind)}: ")
+
+
+def _is_missing(diagnosis: Diagnosis) -> bool:
+    return not diagnosis.interpreter
+
+
+def _state(diagnosis: Diagnosis) -> str:
+    if _is_missing(diagnosis):
+        return "not installed"
+    return "not as pinned" if diagnosis.imports else "does not work"

@@ -14,11 +14,12 @@ from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_mod
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options
 from rig.cli.options import refuse_idle
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
 from rig.firmware.emulator import Emulator
+from rig.firmware.image_size import ImageSize, image_size
 from rig.firmware.part import part
 from rig.network.conventions import Choice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
@@ -93,6 +94,7 @@ def new(folder: Path, name: str) -> None:
     type=click.IntRange(min=1),
     help=f"The most steps of an input [default: those of INPUT.npy, else {STEPS}].",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Print all commands of make.")
 def build(
     folder: Path,
     settings: tuple[str, ...],
@@ -103,6 +105,7 @@ def build(
     bits: int,
     choice: Choice,
     steps: int | None,
+    verbose: bool,
 ) -> None:
     """Build the images of the project in DIR and show their size; settings go to make, as
     BOARD=stm32g071.
@@ -118,7 +121,7 @@ def build(
     else:
         refuse_idle("without --model", *_OF_MODEL)
     port = projects.read_port(folder / projects.PORT_FILE)
-    _make(folder, port, settings)
+    _make(folder, port, settings, verbose=verbose)
     images = projects.images(folder)
     if model is not None:
         images = [image for image in images if image.stem == WORKLOAD]
@@ -127,9 +130,15 @@ def build(
             f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
         )
     size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
-    subprocess.run(
-        [size, *(image.relative_to(folder) for image in images)], cwd=folder, check=False
-    )
+    print_images(_OUT, [image_size(size, folder, image) for image in images])
+
+
+def print_images(out: Terminal, images: Sequence[ImageSize]) -> None:
+    """Print a line for each image."""
+    names = max(len(str(image.path)) for image in images)
+    for image in images:
+        sizes = f"{image.flash_b:>9,} B of flash {image.ram_b:>9,} B of RAM"
+        say(out, sizes, escape(f"{image.path!s:<{names}}"))
 
 
 def _with_model(
@@ -259,15 +268,21 @@ def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
     return (goal,) if goal in port.goals else ()
 
 
-def _make(folder: Path, port: projects.Port, settings: Sequence[str]) -> None:
+def _make(
+    folder: Path, port: projects.Port, settings: Sequence[str], *, verbose: bool = False
+) -> None:
+    """Build; what the compiler says of errors is shown as it is, and the commands where they are
+    wanted. Raises BenchError.
+    """
     make = toolchain.find("make")
     toolchain.find(port.compiler)
-    code = subprocess.run([make, "-C", folder, *settings], check=False).returncode
+    shown = None if verbose else subprocess.DEVNULL
+    code = subprocess.run([make, "-C", folder, *settings], stdout=shown, check=False).returncode
     if code:
         raise BenchError(
             "the firmware does not build",
             evidence=f"make ended with {code}",
-            try_next="the first error above",
+            try_next="the first error above; rig firmware build -v shows the commands as well",
         )
 
 
@@ -300,4 +315,4 @@ def _refuse_other_files(image: Path) -> None:
 
 
 def _say(text: str) -> None:
-    _OUT.print(escape(text), soft_wrap=True, highlight=False)
+    say(_OUT, escape(text))

@@ -8,10 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.table import Table
-
 from rig.cli.models.quantize import array_of, as_json, print_report
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
@@ -125,16 +123,16 @@ def _refuse_options(options: ModelOptions) -> None:
 
 
 def _print_sizes(found: Sizes, steps: int) -> None:
-    table = Table("node", "kind", "flash B", "states B", "values B")
+    table = node_table("node", "kind", "flash B", "states B", "values B")
     for node in found.nodes:
         sides = (node.constant_b, node.state_b, node.value_b)
         table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
-    _OUT.print(table)
-    _OUT.print(
+    print_table(_OUT, table)
+    say(
+        _OUT,
         f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of RAM "
         "(values share places); an input of "
         f"{steps} steps takes {found.input_b:,} B, an answer {found.answer_b:,}",
-        highlight=False,
     )
 
 
@@ -144,10 +142,10 @@ def _fitting(path: Path, found: Sizes, part: Part) -> int:
     # Four answers of a stream may wait, or as many as there are slots.
     fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
     ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
-    _OUT.print(
+    say(
+        _OUT,
         f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash and at "
         f"least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
-        highlight=False,
     )
     fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
     if flash_b <= part.flash_b and fits:

@@ -13,7 +13,7 @@ import click
 from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
 from rig.network import conventions, graph
@@ -87,7 +87,8 @@ def print_report(found: Mapping[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     for line in _lines(found, 0):
-        _OUT.print(escape(line), soft_wrap=True, highlight=False)
+        indent = " " * (len(line) - len(line.lstrip()))
+        say(_OUT, escape(line.lstrip()), indent)
 
 
 def _lines(found: Any, depth: int) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.table import Table
 
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options
@@ -16,7 +15,7 @@ from rig.cli.models.map_model import map_model
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
 from rig.cli.options import refuse_idle, to_write
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import ModelFinding, findings, require_sound
@@ -79,26 +78,8 @@ def inspect(path: Path, inputs: Path | None, dt_s: float | None, choice: Choice)
         refuse_idle("without --input", "dt_s")
     read = graph.read(path)
     network = graph.network(read)
-    table = Table("node", "kind", "in", "out", "parameters", "times")
-    for place in network.places:
-        late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
-        table.add_row(
-            escape(place.name + late),
-            type(place.node).__name__,
-            _shape(place.shape_in),
-            _shape(place.shape_out),
-            str(footprint.parameters(place.node)),
-            _times(place.node),
-        )
-    _OUT.print(table)
-    sizes = footprint.of(network)
-    step = "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
-    _OUT.print(
-        f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
-        f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}"
-    )
     how = choice.of(graph.taken_apart(read)[0])
-    _OUT.print(f"conventions: {_words(how)}")
+    print_network(_OUT, network, how)
     _warn_of_reset(read, choice)
     dt_s = choice.dt_s(network.dt_s) if dt_s is None else dt_s
     if inputs is not None:
@@ -125,7 +106,7 @@ def check(path: Path, dt_s: float | None, choice: Choice) -> int:
         found += of_firing(graph.network(read), how, dt_s)
     found += _of_reset(read, choice)
     for finding in found:
-        _OUT.print(escape(str(finding)))
+        say(_OUT, escape(str(finding)))
     wrong = sum(finding.wrong for finding in found)
     _OUT.print(f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful")
     return _WRONG if wrong else 0
@@ -188,6 +169,30 @@ def run(
     _write(output, dict(done.values))
 
 
+def print_network(out: Terminal, network: Network, how: Conventions) -> None:
+    """Print what a network has in all, and its nodes in order, with shapes and times."""
+    sizes = footprint.of(network)
+    step = "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
+    say(
+        out,
+        f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
+        f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}",
+    )
+    say(out, f"conventions: {_words(how)}")
+    table = node_table("node", "kind", "in", "out", "parameters", "times")
+    for place in network.places:
+        late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
+        table.add_row(
+            escape(place.name + late),
+            type(place.node).__name__,
+            _shape(place.shape_in),
+            _shape(place.shape_out),
+            str(footprint.parameters(place.node)),
+            _times(place.node),
+        )
+    print_table(out, table)
+
+
 def _fixed(path: Path, values: Any, dt_s: float | None, choice: Choice) -> FixedNetwork:
     """Return the network of a quantised file, else quantise it for these inputs."""
     if path.suffix == ".json" or file.is_quantised(graph.read(path)):
@@ -229,7 +234,7 @@ def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
 
 def _warn_of_reset(read: Any, choice: Choice) -> None:
     for finding in _of_reset(read, choice):
-        _OUT.print(escape(str(finding)), soft_wrap=True, highlight=False)
+        say(_OUT, escape(str(finding)))
 
 
 def _samples(path: Path, network: Network) -> Any:
@@ -243,9 +248,9 @@ def _samples(path: Path, network: Network) -> Any:
 
 def _print_complexity(counted: Complexity) -> None:
     for name, value in complexity_text.rows(counted):
-        _OUT.print(escape(f"{name}: {value}"), highlight=False)
+        say(_OUT, escape(str(value)), f"{escape(name)}: ")
     about = f"{complexity_text.basis(counted)}; {complexity_text.MEANING}"
-    _OUT.print(escape(about), highlight=False)
+    say(_OUT, escape(about))
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
@@ -253,14 +258,14 @@ def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     for name, count in done.spikes.items():
         _OUT.print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):
-        _OUT.print("doubtful: no neuron ever fires; try: rig model check, which says why")
+        say(_OUT, "doubtful: no neuron ever fires; try: rig model check, which says why")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
             numbers = " ".join(f"{value:.6g}" for value in row[:16])
             more = " ..." if row.size > 16 else ""
             said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
-            _OUT.print(escape(said))
+            say(_OUT, escape(said))
 
 
 def _shape(shape: tuple[int, ...]) -> str:

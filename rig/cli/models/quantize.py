@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.table import Table
 
 from rig.cli.models.conventions_options import conventions_options
 from rig.cli.options import to_write
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import DataError
 from rig.network import graph
 from rig.network.conventions import Choice
@@ -84,9 +83,10 @@ def quantize(
     print_report(made.report)
     if report is not None:
         report.write_text(json.dumps(as_json(made), indent=1) + "\n", encoding="utf-8")
-    _OUT.print(
+    say(
+        _OUT,
         f"{escape(str(output))}: {made.fixed.weight_bits}-bit weights, inputs of "
-        f"{made.fixed.input_b} B"
+        f"{made.fixed.input_b} B",
     )
 
 
@@ -98,7 +98,7 @@ def as_json(made: Quantised) -> dict[str, Any]:
 
 def print_report(report: QuantisationReport) -> None:
     """Print a line for each node, then the agreement."""
-    table = Table("node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ")
+    table = node_table("node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ")
     run = report.samples > 0
     for node in report.nodes:
         table.add_row(
@@ -111,17 +111,18 @@ def print_report(report: QuantisationReport) -> None:
             (str(node.spikes) if run else "?") if node.spiking else "",
             (_share(node.differing, node.spikes) if run else "?") if node.spiking else "",
         )
-    _OUT.print(table)
+    print_table(_OUT, table)
     if not run:
-        _OUT.print("no inputs: whether it answers as in floating point is not known")
+        say(_OUT, "no inputs: whether it answers as in floating point is not known")
         return
     if report.limited_inputs:
-        _OUT.print(f"{report.limited_inputs} values of the inputs did not fit and were limited")
+        say(_OUT, f"{report.limited_inputs} values of the inputs did not fit and were limited")
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)
-    _OUT.print(
+    say(
+        _OUT,
         f"{report.same_decisions} of {report.samples} samples decided as in floating point; "
-        f"spikes missing or too many, step by step: {_share(differing, spikes)}"
+        f"spikes missing or too many, step by step: {_share(differing, spikes)}",
     )
 
 

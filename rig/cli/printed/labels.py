@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, say
 from rig.results import changed
 from rig.results.labels import Label
 from rig.store.session_folder import SessionFolder
@@ -22,7 +22,7 @@ def of_session(path: Path) -> tuple[Label, ...]:
 def print_labels(console: Console, marked: Sequence[Label]) -> None:
     """Print each label with the sentence that says what it means."""
     for label in marked:
-        console.print(f"{badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+        say(console, escape(label.statement), f"{badge(label)} ")
 
 
 def badge(label: Label) -> str:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import markup
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
@@ -16,6 +19,7 @@ from rich.text import Text
 from rig.errors import BenchError, RigError
 from rig.plain_text import one_line, visible
 
+_WORD = re.compile(r"\S+\s*")
 #: More than any table is wide.
 _UNBOUND = 1000
 
@@ -100,20 +104,66 @@ def print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
+def say(console: Console, text: str, lead: str = "") -> None:
+    """Print a text behind a lead, both with markup: in a terminal its lines end between words and
+    go on below its beginning; a program gets one line.
+
+    A word that is wider than the terminal, as a path, stays whole, to be copied.
+    """
+    head, body = (console.render_str(part, highlight=False) for part in (lead, text))
+    if not console.is_terminal:
+        console.print(head + body, soft_wrap=True)
+        return
+    for line in body.divide(_breaks(body.plain, console.width - head.cell_len)):
+        line.rstrip()
+        console.print(head + line, soft_wrap=True)
+        head = Text(" " * head.cell_len)
+
+
+def _breaks(text: str, width: int) -> list[int]:
+    """Return where the lines of a text of a width begin, after the first: always at a word."""
+    begins = []
+    used = 0
+    for word in _WORD.finditer(text):
+        if used and used + cell_len(word[0].rstrip()) > width:
+            begins.append(word.start())
+            used = 0
+        used += cell_len(word[0])
+    return begins
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table whose wide cells go on in more lines where the terminal is narrower than it; a
+    program gets one line a row.
+    """
+    if console.is_terminal and console.measure(table).minimum <= console.width:
+        console.print(table)
+    else:
+        print_whole(console, table)
+
+
+def node_table(*headings: str) -> Table:
+    """Return a table of a network's nodes, in which only the last column takes several lines."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading != headings[-1])
+    return table
+
+
 def print_error(console: Console, error: RigError) -> None:
     """Print cause, evidence and what to try, and what went wrong after it. Further lines of an
     evidence are marked as such.
     """
-    console.print(f"[bold red]error[/] {escape(error.cause)}", soft_wrap=True)
+    say(console, escape(error.cause), "[bold red]error[/] ")
     if error.evidence:
         first, *further = error.evidence.split("\n")
-        rest = [f"evidence: {first}", *(f"  | {line}" for line in further)]
-    else:
-        rest = []
-    rest += [f"try: {error.try_next}"] if error.try_next else []
-    rest += [f"and then: {note}" for note in getattr(error, "__notes__", ())]
-    for line in rest:
-        console.print(f"  {escape(line)}", soft_wrap=True)
+        say(console, escape(first), "  evidence: ")
+        for line in further:
+            say(console, escape(line), "    | ")
+    if error.try_next:
+        say(console, escape(error.try_next), "  try: ")
+    for note in getattr(error, "__notes__", ()):
+        say(console, escape(note), "  and then: ")
 
 
 def print_stopped(console: Console, left: Sequence[str]) -> None:
@@ -122,8 +172,13 @@ def print_stopped(console: Console, left: Sequence[str]) -> None:
         console.print(escape(line), soft_wrap=True, highlight=False)
 
 
-def print_rows(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Print a list with a title."""
-    console.print(f"[bold]{escape(title)}[/]")
+def print_rows(
+    console: Console, title: str, rows: Sequence[tuple[str, str]], width: int = 0
+) -> None:
+    """Print a list with a title: names, and what is said of each beside them, in a column that
+    begins behind the longest name, or behind `width` columns.
+    """
+    say(console, f"[bold]{escape(title)}[/]")
+    width = max([width, *(len(name) for name, _ in rows)])
     for name, text in rows:
-        console.print(f"  {escape(name):<20} {escape(text)}", soft_wrap=True)
+        say(console, escape(text), f"  {escape(f'{name:<{width}}')}  ")

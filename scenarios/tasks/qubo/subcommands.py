@@ -12,7 +12,7 @@ import click
 from rig.cli.exit_codes import FAIL
 from rig.cli.options import to_write
 from rig.cli.printed.labels import of_session, print_labels
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, say
 from rig.errors import ConfigError, DataError
 from rig.results import changed
 from rig.store import session_folder
@@ -71,25 +71,24 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     for vector in vectors:
         by_workload.setdefault(vector.workload, []).append(vector)
     for workload, ones in by_workload.items():
-        OUT.print(_rescored(workload, ones), highlight=False, soft_wrap=True)
+        say(OUT, _rescored(workload, ones))
     for vector in vectors:
         if vector.fault or vector.stored not in (None, vector.cost):
             said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
-            OUT.print(
-                f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}", soft_wrap=True
-            )
+            say(OUT, f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}")
     better = scores.kept(vectors, f"session {session.resolve().name}")
-    OUT.print(
+    say(
+        OUT,
         f"{len(vectors)} vectors against targets version {known.version}: "
         f"{escape(str(session / scores.RESCORED))}",
-        soft_wrap=True,
     )
     if keep is not None:
         _keep(better, known, keep)
     elif better:
-        OUT.print(
+        say(
+            OUT,
             f"{len(better)} workloads have a better vector than any known: --keep TABLE makes them "
-            "targets"
+            "targets",
         )
     return FAIL if any(label.text == changed.CHANGED for label in marked) else 0
 
@@ -137,10 +136,10 @@ def largest(
     found: dict[str, tuple[float, sizes_of.Largest]] = {}
     with sizes_of.Prober(bench, overrides, timeout_s) as prober:
         info = prober.info
-        OUT.print(
+        say(
+            OUT,
             f"{escape(info.name)}{', simulated' if info.simulated else ''}: sizes are doubled, "
             "then bisected",
-            soft_wrap=True,
         )
 
         def tell(one: sizes_of.Try) -> None:
@@ -168,8 +167,8 @@ def largest(
             if one.limit is None
             else f" or more: larger graphs have over {edges_max} edges (--edges-max)"
         )
-        OUT.print(f"{name} = {one.nodes} nodes at {100 * density:g} %{more}", highlight=False)
-    OUT.print(f"evidence: {escape(str(out))}", soft_wrap=True)
+        say(OUT, f"{name} = {one.nodes} nodes at {100 * density:g} %{more}")
+    say(OUT, f"evidence: {escape(str(out))}")
     return 0 if all(one.nodes for _, one in found.values()) else 1
 
 
@@ -177,12 +176,12 @@ def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
     old = table.read(path) if path.exists() else known
     new = old.improved(better)
     if new is old:
-        OUT.print(f"nothing beats its target: {escape(str(path))} stays as it is", soft_wrap=True)
+        say(OUT, f"nothing beats its target: {escape(str(path))} stays as it is")
         return
     table.write(new, path)
-    OUT.print(
+    say(
+        OUT,
         f"{escape(str(path))}: version {new.version}, {len(better)} better vectors kept as proof",
-        soft_wrap=True,
     )
 
 

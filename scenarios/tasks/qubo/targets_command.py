@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from rig.cli.options import refuse_idle
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, say
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu
@@ -238,19 +238,19 @@ def _search(
         for job, target in campaign(todo, CampaignJournal(journal), pool):
             found.append(target)
             done += 1
-            OUT.print(
+            say(
+                OUT,
                 f"{done:>4} of {len(todo)}  {job.workload}: "
                 f"{_news(target, known.get(job.workload))}",
-                highlight=False,
             )
     new = old.improved(found)
     if new is not old:
         table.write(new, path)
     journal.unlink(missing_ok=True)
-    OUT.print(
+    say(
+        OUT,
         f"{escape(str(path))}: version "
         f"{new.version}{'' if new is not old else ', nothing better was found'}",
-        soft_wrap=True,
     )
     return 0
 
@@ -316,18 +316,11 @@ def _make_official(
                 rows[one.workload] = one
                 officials_of.write(rows.values(), path)
                 source = one.made.source if one.made else ""
-                OUT.print(
-                    f"{done:>4} of {len(todo)}  {one.workload}: {one.cost}, {source}",
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                say(OUT, f"{done:>4} of {len(todo)}  {one.workload}: {one.cost}, {source}")
         finally:
             for future in waiting:
                 future.cancel()
-    OUT.print(
-        f"{path}: {len(todo)} costs made, {len(rows)} in all; how: {officials_of.side(path)}",
-        soft_wrap=True,
-    )
+    say(OUT, f"{path}: {len(todo)} costs made, {len(rows)} in all; how: {officials_of.side(path)}")
     return 0
 
 
@@ -336,12 +329,12 @@ def _verify_official(officials: Officials, of: Sequence[Sequence[float]]) -> int
     findings = [row.check() for row in rows if row.made is not None]
     for finding in findings:
         if not finding.ok:
-            OUT.print(f"[red]wrong[/] {finding.name}: {finding.detail}", soft_wrap=True)
+            say(OUT, f"[red]wrong[/] {finding.name}: {finding.detail}")
     right = sum(finding.ok for finding in findings)
-    OUT.print(
+    say(
+        OUT,
         f"official targets: {right} of {len(findings)} vectors cost what the table says; "
         f"{len(rows) - len(findings)} are costs without vectors, not verified",
-        soft_wrap=True,
     )
     return 0 if right == len(findings) else 1
 
@@ -382,18 +375,16 @@ def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workl
         finding = target.check()
         wrong += not finding.ok
         if not finding.ok:
-            OUT.print(
-                f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}", soft_wrap=True
-            )
+            say(OUT, f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}")
     proven = sum(target.proven for target in rows)
     better = sum(target.published is not None and target.cost < target.published for target in rows)
     missing = len(set(due) - {target.workload for target in rows})
-    OUT.print(
+    say(
+        OUT,
         f"targets version {read.version}: {len(rows) - wrong} of {len(rows)} vectors cost what the "
         "table says; "
         f"{better} beat the published cost, {proven} proven (proofs are not "
         "repeated here)"
         + (f"; {missing} workloads of the published grid are missing" if missing else ""),
-        soft_wrap=True,
     )
     return 1 if wrong or missing or not rows else 0

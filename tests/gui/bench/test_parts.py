@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gui.bench import rows_view
 from gui.bench.cards import Cards
 from gui.bench.diagram_layout import lay_out
 from gui.bench.document import change_between, is_example, read_text
@@ -15,6 +16,7 @@ from gui.bench.link import Deed, outcome
 from rig.bench import config
 from rig.bench.diagram import diagram
 from rig.errors import BenchError
+from rig.model.finding import Finding
 from rig.model.wiring import WireFinding, WireName
 from rig.store.events import Opening, RailState
 from tests.conftest import ROOT
@@ -98,3 +100,9 @@ def test_a_text_that_is_no_bench_has_a_problem_and_no_picture(tmp_path: Path) ->
     assert reading.problem is not None
     assert reading.picture is None
     assert reading.form.sections
+
+
+def test_a_finding_that_could_not_be_decided_is_not_tested() -> None:
+    found = Finding("timer rate", True, "not decided", tested=False)
+    assert rows_view.of_finding(found).sign == "– not tested"
+    assert rows_view.of_finding(Finding("port", True, "opens")).sign == "✓ ok"

@@ -248,8 +248,8 @@ def test_the_command_line_tells_what_is_different(
     path = changed("Technologies,N6705C,", "Technologies,N6705B,")
     path.write_text(path.read_text().replace("Keysight N6705C", "Keysight N6705A"))
     said = CliRunner().invoke(rig_probe, [str(bench), "--replay", str(path)]).output
-    assert "monitor of core: Keysight N6705B" in said
-    assert "recorded: ok, Keysight N6705A" in said
+    assert "monitor of core:  SIMULATED  Keysight N6705B" in said
+    assert "recorded: PASS, Keysight N6705A" in said
     assert said.count("recorded:") == 1
 
 

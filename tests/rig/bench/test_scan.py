@@ -144,7 +144,7 @@ def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong(
         ("nvml", MISSING, "pip install 'neurorig[nvml]'"),
     ]
     assert is_well(rows) and is_empty(rows)
-    assert "to look for nvml: pip install 'neurorig[nvml]'" in shown(rows)
+    assert "nvml        pip install 'neurorig[nvml]'" in shown(rows)
 
 
 def test_a_kind_that_cannot_look_is_left_out() -> None:
@@ -207,21 +207,6 @@ def test_an_empty_desk_says_what_to_look_at() -> None:
         assert word in text
 
 
-def test_the_table_fits_80_columns_and_no_line_for_the_bench_file_is_broken() -> None:
-    long = FoundInstrument(
-        "An instrument with a name that is much longer than a line of a terminal of eighty columns",
-        "S" * 30,
-        'a = "' + "x" * 90 + '"',
-    )
-    rows = looked({"keysight_n6705": kind(long), "joulescope": kind(JS220)}, missing=("st_lpm01a",))
-    lines = shown(rows, width=200).split("\n")
-    assert 'a = "' + "x" * 90 + '"' in lines
-    head = lines[
-        : lines.index(next(line for line in lines if line.startswith("for the bench file")))
-    ]
-    assert head and max(map(len, head)) <= 80
-
-
 @pytest.mark.parametrize(("state", "code"), [(FOUND, 0), (MISSING, 0), (PROBLEM, 3)])
 def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
     monkeypatch: pytest.MonkeyPatch, state: str, code: int
@@ -241,7 +226,8 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
     answer = CliRunner().invoke(module.scan, ["--json"], standalone_mode=False)
     assert answer.return_value == code and json.loads(answer.stdout)[0]["name"] == "JS220 [red]"
     plain = CliRunner().invoke(module.scan, [], standalone_mode=False)
-    assert plain.return_value == code and "JS220 [red]" in plain.stdout
+    assert plain.return_value == code
+    assert ("JS220 [red]" in plain.stdout) == (state != MISSING)
 
 
 def test_sensors_and_ports_of_this_machine_are_looked_for_by_their_entry_points() -> None:

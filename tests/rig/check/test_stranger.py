@@ -300,7 +300,7 @@ def test_a_list_of_sessions_goes_on_behind_a_hostile_one(session: Path, tmp_path
     shutil.copytree(session, tmp_path / "session-good")
     done = rig("list", "--sessions", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("not readable") == 3 and "success, NOT TESTED" in done.stdout
+    assert done.stdout.count("unreadable, ") == 3 and "  NOT TESTED, " in done.stdout
 
 
 def test_a_reader_that_crashes_is_told_and_the_others_are_read(

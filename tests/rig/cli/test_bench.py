@@ -61,6 +61,8 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_answered(tmp_path: Path) -> 
 
 
 def test_pages_are_found_by_the_names_that_messages_use() -> None:
-    page = run("docs", "docs/UNCERTAINTY.md").output.strip()
-    assert "# Uncertainty" in Path(page).read_text(encoding="utf-8")
+    page = run("docs", "docs/UNCERTAINTY.md").output
+    assert page == (ROOT / "docs" / "UNCERTAINTY.md").read_text(encoding="utf-8") + "\n"
+    listed = run("docs").output
+    assert re.search(r"^  UNCERTAINTY +Uncertainty: what", listed, re.MULTILINE)
     assert isinstance(run("docs", "nothing").exception, ConfigError)

@@ -46,7 +46,11 @@ def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> No
     assert "did you mean energy_infer" in refused.stderr
 
     listed = rig("list", cwd=tmp_path)
-    assert folder.name in listed.stdout and "success, PASS" in listed.stdout
+    assert (
+        folder.name in listed.stdout
+        and ", SIMULATED" in listed.stdout
+        and " PASS, " in listed.stdout
+    )
     for word in ("virtual", "posix", "uart", "single_stream", "asc", "null"):
         assert word in listed.stdout
 

@@ -157,10 +157,10 @@ def test_the_command_line_says_it_beside_the_verdict_in_check_list_and_plan(
     )
 
 
-def test_a_session_that_cannot_be_read_is_listed_with_a_label(tmp_path: Path) -> None:
+def test_a_session_whose_provenance_is_none_is_listed_as_changed(tmp_path: Path) -> None:
     folder = measured(tmp_path / "sessions", "task.null.samples=2").folder
     (folder / "provenance.json").write_text("[1]")
     listed = next(
         line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line
     )
-    assert "DATA NOT STATED" in listed
+    assert "CHANGED AFTER THE RUN" in listed and "PASS" not in listed

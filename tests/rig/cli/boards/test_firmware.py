@@ -216,7 +216,7 @@ def test_the_stm32_template_builds_for_its_two_generations_of_parts(
     # The first build that lists them.
     said = next(said for said in ported.said.values() if f"build/{board}/" in said)
     assert all(
-        re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE)
+        re.search(rf"^build/{board}/{name}\.elf +[\d,]+ B of flash +[\d,]+ B of RAM$", said, re.M)
         for name in ("null", "asc", "qubo")
     )
     for workload in ("null", "asc", "qubo"):
@@ -254,6 +254,45 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
         (folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n", encoding="utf-8"
     )
     assert build_id() != first
+
+
+MAKE = """#!/bin/sh
+echo "cc -Wall -c board.c"
+echo "board.c:7: error: no such register" >&2
+exit 2
+"""
+
+
+def test_a_build_shows_what_the_compiler_says_and_its_commands_where_they_are_wanted(
+    rig: Rig, tmp_path: Path
+) -> None:
+    project(tmp_path / "board", "posix")
+    tools = tmp_path / "tools"
+    fake_tool(tools, "cc")
+    fake_tool(tools, "make")
+    (tools / "make").write_text(MAKE, encoding="ascii")
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    code, said = rig("firmware", "build", "board", path=path)
+    assert code == 3 and "board.c:7: error: no such register" in said
+    assert "the firmware does not build" in said and "cc -Wall" not in said
+    code, said = rig("firmware", "build", "board", "-v", path=path)
+    assert code == 3 and "error: no such register" in said and "cc -Wall -c board.c" in said
+
+
+def test_a_program_that_does_not_say_how_large_an_image_is_is_named(
+    rig: Rig, tmp_path: Path
+) -> None:
+    built(project(tmp_path / "board", "posix"), "posix/null")
+    tools = tmp_path / "tools"
+    for name in ("cc", "make", "size"):
+        fake_tool(tools, name)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    code, said = rig("firmware", "build", "board", path=path)
+    assert code == 3 and "size does not say how large" in said
+    (tools / "size").write_text("#!/bin/sh\necho text data bss\necho 1000 200 30 x\n", "ascii")
+    code, said = rig("firmware", "build", "board", path=path)
+    assert code == 0
+    assert " ".join(said.split()) == "build/posix/null 1,200 B of flash 230 B of RAM"
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_alone(rig: Rig, tmp_path: Path) -> None:
@@ -752,9 +791,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 @needs_arm
 def test_the_commands_of_porting_md_do_what_it_says(ported: Ported) -> None:
     [said] = [said for command, said in ported.said.items() if " probe " in command]
-    assert re.search(r"^ok +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M)
+    assert re.search(r"^PASS +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M)
     told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(", ")
-    rows = re.findall(r"^ok +([\w ]+):", said, re.MULTILINE)
+    rows = re.findall(r"^(?:PASS|NOT TESTED) +([\w ]+):", said, re.MULTILINE)
     assert told == rows[rows.index("port") : rows.index("device")]
 
 
