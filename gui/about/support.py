@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.api.support import bundle
@@ -146,7 +146,8 @@ class SupportCard(QFrame):
 
     def _written(self, path: Path) -> None:
         self._notice.show_text(
-            f"{path} is written: look at it once more before you send it", "note"
+            f"{path} is written: look at it once more before you send it",
+            Severity.SUCCESS,
         )
 
 

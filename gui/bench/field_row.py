@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.theme import Theme
 from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
@@ -31,15 +30,15 @@ class FieldRow(QWidget):
     edited = Signal(str, str)
     reset = Signal(str)
 
-    def __init__(self, field: FormField, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, field: FormField, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.field = field
-        self._theme = theme
         self.setObjectName(f"row-{field.path}")
         self._name = _label(field.label)
         self._error = _label("")
         self._error.setObjectName(f"error-{field.path}")
         self._error.setWordWrap(True)
+        self._error.setProperty("severity", "error")
         help_ = _label(field.help)
         help_.setProperty("role", "muted")
         help_.setWordWrap(True)
@@ -94,11 +93,6 @@ class FieldRow(QWidget):
         text = f"{self.field.label} {self.field.setting.help}".lower()
         return all(word in text for word in words.lower().split())
 
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self._theme = theme
-        self._say(self._error.text())
-
     def _listen(self) -> None:
         if isinstance(self.editor, QCheckBox):
             self.editor.clicked.connect(lambda on: self._typed("true" if on else "false"))
@@ -129,7 +123,6 @@ class FieldRow(QWidget):
     def _say(self, error: str) -> None:
         self._error.setText(error)
         self._error.setVisible(bool(error))
-        self._error.setStyleSheet(f"color: {self._theme.bad};")
 
 
 def _means_the_same(typed: str, shown: str) -> bool:

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bench.field_row import FieldRow
-from gui.theme import Theme
 from gui.widgets.text import plain
 from rig.bench.forms import Form, FormSection
 
@@ -36,10 +35,9 @@ class FormView(QWidget):
     monitor_added = Signal(str, str)
     monitor_removed = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-form")
-        self._theme = theme
         self._form = Form(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}
@@ -54,7 +52,8 @@ class FormView(QWidget):
         self._kind.setAccessibleName("Kind of this part")
         self._kind.textActivated.connect(self._choose_kind)
         self._about = _label("form-about", "muted")
-        self._error = _label("form-error", "")
+        self._error = plain("form-error", wrap=True)
+        self._error.setProperty("severity", "error")
         self._find = QLineEdit()
         self._find.setObjectName("form-find")
         self._find.setAccessibleName("Find a setting")
@@ -99,13 +98,6 @@ class FormView(QWidget):
         for number, section in enumerate(self._form.sections):
             if section.place == place:
                 self._list.setCurrentRow(number)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self._theme = theme
-        for row in self._rows.values():
-            row.set_theme(theme)
-        self._say(self._error.text())
 
     @property
     def section(self) -> FormSection | None:
@@ -155,7 +147,7 @@ class FormView(QWidget):
         column.setSpacing(2)
         self._rows, self._wrong = {}, ""
         for field in section.fields:
-            row = FieldRow(field, self._theme)
+            row = FieldRow(field)
             row.edited.connect(self.edited)
             row.reset.connect(self.reset)
             column.addWidget(row)
@@ -175,7 +167,6 @@ class FormView(QWidget):
     def _say(self, error: str) -> None:
         self._error.setText(error)
         self._error.setVisible(bool(error))
-        self._error.setStyleSheet(f"color: {self._theme.bad};")
 
     def _add(self) -> None:
         self.monitor_added.emit(self._new_kind.currentText(), self._new_rail.text().strip())

@@ -42,7 +42,6 @@ class PlanPage(QWidget):
         self.setup = setup
         self._theme = theme
         self.notice = Notice()
-        self.notice.setObjectName("run-plan-notice")
         self.table = Table(_COLUMNS, "run-steps")
         self._lines: list[tuple[PlainLabel, PlainLabel]] = []
         self._grid = QGridLayout()

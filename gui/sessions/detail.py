@@ -22,7 +22,7 @@ from gui.sessions.delete_bar import DeleteBar
 from gui.sessions.rows import facts, outcome_colour
 from gui.theme import Theme
 from gui.widgets.labels import Labels
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import RUNNING, Listed
@@ -128,6 +128,7 @@ class DetailPanel(QWidget):
         self._checked.setText(
             f"Checked: {good} of {len(checked.findings)} equal, session {checked.status}"
         )
+        set_severity(self._checked, Severity.SUCCESS if checked.ok else Severity.ERROR)
         self._checked.setVisible(True)
         found: list[Finding] = sorted(checked.findings, key=lambda finding: finding.ok)
         self._findings.set_rows(found)
@@ -140,13 +141,14 @@ class DetailPanel(QWidget):
         self.set_busy("")
         self._report = path
         self._buttons["see-report"].setEnabled(True)
-        self.notice.show_text(f"the report is written: {path}", "note")
+        self.notice.show_text(f"the report is written: {path}", Severity.SUCCESS)
 
     def set_busy(self, said: str) -> None:
         """Say what is going on; empty where nothing is."""
         for name in ("check", "report"):
             self._buttons[name].setEnabled(not said)
         self._checked.setText(said)
+        set_severity(self._checked, None)
         self._checked.setVisible(bool(said))
 
     def _tag(self) -> None:

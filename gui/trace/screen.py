@@ -37,7 +37,7 @@ from gui.trace.tools import Tools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
-from gui.widgets.notice import Notice, error_text
+from gui.widgets.notice import Notice, Severity, error_text
 from gui.worker import Worker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
@@ -150,7 +150,7 @@ class TraceScreen(Screen):
 
         def failed(error: BaseException) -> None:
             self.shell.say("")
-            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}")
+            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}", Severity.ERROR)
 
         self._pictures_worker.do(
             lambda: open_subject(path, trial, rail, segment),
@@ -299,7 +299,7 @@ class TraceScreen(Screen):
         trace = state.subject.trace
         self._views_worker.do(
             lambda: trace.annotate(content),
-            lambda path: self.markers.notice.show_text(f"saved as {path}"),
+            lambda path: self.markers.notice.show_text(f"saved as {path}", Severity.SUCCESS),
             self.markers.notice.show_error,
             key="trace-annotate",
         )
@@ -312,7 +312,7 @@ class TraceScreen(Screen):
 
         def take(found: Annotations) -> None:
             state.load(annotation_marks.marks(found))
-            self.markers.notice.show_text(f"{len(found.markers)} markers loaded")
+            self.markers.notice.show_text(f"{len(found.markers)} markers loaded", Severity.SUCCESS)
 
         self._views_worker.do(
             state.subject.trace.annotations,

@@ -20,7 +20,7 @@ from gui.trace.panels import readout
 from gui.trace.shown.numbers import Numbers
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Stretch, Topic, TraceState
-from gui.widgets.notice import error_text
+from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import PlainLabel, plain
 from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
@@ -177,7 +177,7 @@ class StatisticsBox(QFrame):
         found = numbers.now
         if found is None:
             self._fill(_PENDING if numbers.pending else "")
-            self.remark.setText("" if numbers.error is None else error_text(numbers.error))
+            self._remark("" if numbers.error is None else error_text(numbers.error), Severity.ERROR)
             return
         self._fill("-")
         for key, text in readout.headline(found):
@@ -186,7 +186,11 @@ class StatisticsBox(QFrame):
             for head, text in zip(readout.HEADS, line.values, strict=True):
                 self.cells[line.name, head].setText(text)
         at_edges = "ends at edges, as in results.json" if found.at_edges else ""
-        self.remark.setText(visible("; ".join(part for part in (at_edges, found.remark) if part)))
+        self._remark("; ".join(part for part in (at_edges, found.remark) if part), None)
+
+    def _remark(self, text: str, severity: Severity | None) -> None:
+        self.remark.setText(f"✗ error: {text}" if text and severity else text)
+        set_severity(self.remark, severity)
 
     def _fill(self, text: str) -> None:
         for label in (*self.headline.values(), *self.cells.values()):
