@@ -271,7 +271,7 @@ def _print_table(out: Terminal, path: Path, opened: Opened, rows: Sequence[Windo
     for heading, name, unit, like in _COLUMNS:
         values = [getattr(row, like) for row in rows[:-1]]
         largest = max((abs(value) for value in values if value is not None), default=None)
-        scales[name] = _scale(largest, unit)
+        scales[name] = scale(largest, unit)
         table.add_column(f"{heading}\n{scales[name][1]}", justify="right", no_wrap=True)
     for row in rows:
         cells = [
@@ -286,12 +286,6 @@ def _print_table(out: Terminal, path: Path, opened: Opened, rows: Sequence[Windo
             out.print(
                 f"[red]{escape(row.name)}: no {without}[/], {escape(row.problem)}", soft_wrap=True
             )
-
-
-def _scale(value: float | None, unit: str) -> tuple[float, str]:
-    # A coulomb is an ampere second, and takes its prefixes.
-    factor, name = scale(value, "A" if unit == "C" else unit)
-    return factor, name[:-1] + unit
 
 
 def _cell(value: float | None, factor: float, digits: int) -> str:

@@ -206,11 +206,11 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
     """Raise StorageFull where the disk has no room for what is known of a plan."""
     if estimate.room:
         return
-    needed_b = estimate.known_b + RESERVE_B
     raise StorageFull(
         f"the disk of {root} has no room for this session",
-        evidence=f"it needs about {bytes_text(needed_b)}, {bytes_text(estimate.free_b or 0)} are "
-        f"free; {estimate.trials} trials",
+        evidence=f"it needs about {bytes_text(estimate.known_b)}, "
+        f"{bytes_text(estimate.free_b or 0)} are free, of which {bytes_text(RESERVE_B)} are kept "
+        f"to close it; {estimate.trials} trials",
         try_next="free some room, another disk (--sessions), fewer trials, or a lower sampling "
         "rate",
     )
