@@ -85,8 +85,10 @@ class RunScreen(Screen):
         return self._flight
 
     def enter(self) -> None:
-        """Go on drawing."""
+        """Go on drawing; where there was no plan, look whether there is one by now."""
         self._timer.setInterval(_FRAME_MS)
+        if self.plan.estimate is None:
+            self._plan()
         if self._flight is not None and self._flight.alive:
             self._timer.start()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rig.bench import plugins
 from rig.bench.config import REDUCED_RATE, Config
+from rig.bench.examples import refuse_missing
 from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Paced, Sampled
@@ -171,10 +172,11 @@ def of_bench(
     trials: int | None = None,
     root: Path | str = "sessions",
 ) -> Estimate:
-    """Return what running a bench file will take; no device is touched. Raises what open_plan
-    does.
+    """Return what running a bench file will take; no device is touched. Raises what open_plan does,
+    and ConfigError where the program of the device is not there.
     """
     scenario, task, resolved = planning.open_plan(path, overrides)
+    refuse_missing(resolved)
     return of_plan(scenario, task, resolved, trials or resolved.bench.trials, Path(root))
 
 

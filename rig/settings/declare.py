@@ -16,6 +16,9 @@ PATH = "path"
 #: Names a file: relative to the bench file, or to the working directory where it comes from the
 #: command line. A value equal to the field's default stays as it is.
 PathText = Annotated[str, PATH]
+PROGRAM = "program"
+#: Names the program that a device is, which has to be there before anything is begun.
+ProgramText = Annotated[str, PATH, PROGRAM]
 #: So many of something.
 Count = Annotated[int, Unit("count")]
 #: Names one of several: it is neither counted nor measured.
