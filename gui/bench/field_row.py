@@ -86,13 +86,6 @@ class FieldRow(QWidget):
         self._set(field.shown)
         self._say(field.error)
 
-    def matches(self, words: str, only_set: bool) -> bool:
-        """Return whether a search finds it."""
-        if only_set and not (self.field.is_set or self.field.error):
-            return False
-        text = f"{self.field.label} {self.field.setting.help}".lower()
-        return all(word in text for word in words.lower().split())
-
     def _listen(self) -> None:
         if isinstance(self.editor, QCheckBox):
             self.editor.clicked.connect(lambda on: self._typed("true" if on else "false"))
@@ -123,6 +116,14 @@ class FieldRow(QWidget):
     def _say(self, error: str) -> None:
         self._error.setText(error)
         self._error.setVisible(bool(error))
+
+
+def matches(field: FormField, words: str, only_set: bool) -> bool:
+    """Return whether a search finds a setting: by its path, its name or its help."""
+    if only_set and not (field.is_set or field.error):
+        return False
+    text = f"{field.path} {field.label} {field.setting.help}".lower()
+    return all(word in text for word in words.lower().split())
 
 
 def _means_the_same(typed: str, shown: str) -> bool:

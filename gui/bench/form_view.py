@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.bench.field_row import FieldRow
+from gui.bench.field_row import FieldRow, matches
 from gui.widgets.text import plain
 from rig.bench.forms import Form, FormSection
 
@@ -57,9 +57,10 @@ class FormView(QWidget):
         self._find = QLineEdit()
         self._find.setObjectName("form-find")
         self._find.setAccessibleName("Find a setting")
-        self._find.setPlaceholderText("find a setting")
+        self._find.setPlaceholderText("find in all parts")
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
+        self._none = plain("form-none", "No setting of any part has these words.", wrap=True)
         self._only_set = QCheckBox("only what the &file states")
         self._only_set.setObjectName("form-only-set")
         self._only_set.setAccessibleName("Only what the file states")
@@ -156,8 +157,20 @@ class FormView(QWidget):
         self._scroll.setWidget(inside)
 
     def _filter(self) -> None:
+        """Show the settings that are looked for, in every part that has one."""
+        words, only_set = self._find.text(), self._only_set.isChecked()
+        found = [
+            any(matches(field, words, only_set) for field in section.fields)
+            for section in self._form.sections
+        ]
+        for number, has in enumerate(found):
+            self._list.item(number).setHidden(bool(words.strip()) and not has)
+        self._none.setVisible(bool(words.strip()) and not any(found))
+        if words.strip() and any(found) and not found[self._list.currentRow()]:
+            self._list.setCurrentRow(found.index(True))  # comes here again
+            return
         for row in self._rows.values():
-            row.setVisible(row.matches(self._find.text(), self._only_set.isChecked()))
+            row.setVisible(matches(row.field, words, only_set))
 
     def _choose_kind(self, kind: str) -> None:
         section = self.section
@@ -212,6 +225,7 @@ class FormView(QWidget):
         right.addWidget(self._about)
         right.addWidget(self._error)
         right.addWidget(self._only_set)
+        right.addWidget(self._none)
         right.addWidget(self._scroll, 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

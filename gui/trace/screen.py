@@ -390,4 +390,3 @@ class TraceScreen(Screen):
         layout.addWidget(self.notice)
         layout.addWidget(split, 1)
         layout.addWidget(self.statistics)
-        self.setFocusProxy(self.stack)
