@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QW
 from gui.bench.document import file_title
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
-from gui.widgets.text import plain
+from gui.widgets.text import ShortenedLabel, plain
 from rig.bench.bench_file import BenchFile
 from rig.user_folders import expanded
 
@@ -34,7 +34,9 @@ class FileBar(QWidget):
         super().__init__(parent)
         self.setObjectName("bench-bar")
         self._title = _label("bench-title", "heading")
-        self._place = _label("bench-place", "muted")
+        self._place = ShortenedLabel()
+        self._place.setObjectName("bench-place")
+        self._place.setProperty("role", "muted")
         self.labels = Labels()
         self.labels.setWordWrap(False)
         self._save = _button("bench-save", "&Save", "Ctrl+S", self.saved.emit)

@@ -155,6 +155,9 @@ class FormView(QWidget):
             self._rows[field.path] = row
         column.addStretch(1)
         self._scroll.setWidget(inside)
+        # Scrolled up and down, never to the side.
+        bar = self._scroll.verticalScrollBar().sizeHint().width()
+        self._scroll.setMinimumWidth(inside.minimumSizeHint().width() + bar)
 
     def _filter(self) -> None:
         """Show the settings that are looked for, in every part that has one."""

@@ -140,7 +140,7 @@ class SetupPanel(QWidget):
         button = QPushButton("...")
         button.setObjectName(name)
         button.setAccessibleName(f"Choose: {line.accessibleName()}")
-        button.setFixedWidth(34)
+        button.setFixedWidth(42)
         button.clicked.connect(choose)
         both = QWidget()
         row = QHBoxLayout(both)

@@ -47,6 +47,8 @@ from rig.user_folders import expanded
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
+#: The names of the tabs, and the columns up to the energy, need so much.
+_TABS_PX = 400
 
 
 class TraceScreen(Screen):
@@ -221,9 +223,9 @@ class TraceScreen(Screen):
         for part in (self.edge, self.overlay, self.distribution, self.export, self.scales):
             part.set_state(state)
         count = self.problems.set_state(state)
-        self.tabs.setTabText(
-            self.tabs.indexOf(self.problems), f"Problems ({count})" if count else "Problems"
-        )
+        place = self.tabs.indexOf(self.problems)
+        self.tabs.setTabText(place, f"Problems ({count})" if count else "Problems")
+        self.tabs.setTabToolTip(place, self.tabs.tabText(place))
         state.listen(self._changed)
         self._changed("snap")
         if span is not None:
@@ -358,13 +360,16 @@ class TraceScreen(Screen):
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
+        column.addWidget(self.header.legend)
         column.addWidget(self.overview)
         column.addWidget(self.stack, 1)
         self.tabs.setObjectName("trace-tabs")
         self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
-        self.tabs.setUsesScrollButtons(True)
         # Eight names in the width of a table.
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
         self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 5px; }")
+        self.tabs.setMinimumWidth(_TABS_PX)
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),
@@ -376,6 +381,7 @@ class TraceScreen(Screen):
             (self.export, "Export"),
         ):
             self.tabs.addTab(widget, title)
+            self.tabs.setTabToolTip(self.tabs.indexOf(widget), title)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("trace-split")
         split.addWidget(left)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.theme import Theme
 from gui.trace.picture.bands_item import band_colour
 from gui.trace.shown.engine import IDLE_COLOUR, WARM_UP_COLOUR
+from gui.widgets.text import tip
 from rig.plain_text import visible
 
 _BOX_PX = 11
@@ -24,7 +25,7 @@ class Legend(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("trace-legend")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.theme = theme
         self._entries: list[tuple[int, str]] = []
 
@@ -35,6 +36,7 @@ class Legend(QWidget):
         names |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
         self._entries = [(number, name) for number, name in names.items() if number in drawn]
         self.setAccessibleName("Phases: " + ", ".join(name for _, name in self._entries))
+        self.setToolTip(tip(", ".join(name for _, name in self._entries)))
         self.updateGeometry()
         self.update()
 
@@ -57,6 +59,10 @@ class Legend(QWidget):
         metrics = QFontMetrics(self.font())
         x = 0.0
         for number, name in self._entries:
+            if x + _BOX_PX + 5 + metrics.horizontalAdvance(name) > self.width():
+                painter.setPen(QColor(self.theme.text))
+                painter.drawText(QPointF(x, (self.height() + metrics.ascent()) / 2 - 1), "…")
+                break
             box = QRectF(x, (self.height() - _BOX_PX) / 2, _BOX_PX, _BOX_PX)
             painter.fillRect(box, band_colour(number, self.theme, loud=True))
             wide = metrics.horizontalAdvance(name)
