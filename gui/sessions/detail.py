@@ -24,7 +24,7 @@ from gui.theme import Theme
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import Column, Table
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.model.finding import Finding
@@ -95,7 +95,7 @@ class DetailPanel(QWidget):
         for name, text in facts(row):
             title = PlainLabel(name)
             title.setProperty("role", "muted")
-            self._facts.addRow(title, _label(f"fact-{name}", name, visible(text)))
+            self._facts.addRow(title, _fact(name, text))
         if other or not self._tags.hasFocus():
             self._tags.setText(" ".join(row.tags))
         if other:
@@ -215,5 +215,12 @@ def _label(name: str, said: str, text: str = "") -> QLabel:
     label.setAccessibleName(said)
     label.setWordWrap(True)
     # By mouse only: a label is no stop of the Tab key.
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _fact(name: str, text: str) -> ShortenedLabel:
+    label = shortened(f"fact-{name}", text)
+    label.setAccessibleName(name)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label

@@ -12,7 +12,7 @@ from gui.theme import Theme
 from gui.trace.picture.legend import Legend
 from gui.trace.shown.engine import Subject
 from gui.widgets.labels import Labels
-from gui.widgets.text import ShortenedLabel, heading
+from gui.widgets.text import heading, shortened
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -27,12 +27,10 @@ class Header(QWidget):
         self.setObjectName("trace-header")
         self.legend = Legend(theme)
         self._title = heading("trace-title", "No trace is open", 1.15)
-        self._facts = ShortenedLabel()
-        self._facts.setObjectName("trace-facts")
+        self._facts = shortened("trace-facts")
         self._labels = Labels()
         self._labels.setWordWrap(False)
-        self.readout = ShortenedLabel()
-        self.readout.setObjectName("trace-readout")
+        self.readout = shortened("trace-readout")
         self.readout.setAccessibleName("Values under the mouse")
         self.trial = self._combo("trace-trial", "Trial")
         self.rail = self._combo("trace-rail", "Rail")

@@ -48,7 +48,7 @@ from rig.user_folders import expanded
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
 #: The names of the tabs, and the columns up to the energy, need so much.
-_TABS_PX = 400
+_TABS_PX = 440
 
 
 class TraceScreen(Screen):
@@ -368,7 +368,7 @@ class TraceScreen(Screen):
         # Eight names in the width of a table.
         self.tabs.setUsesScrollButtons(False)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
-        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 5px; }")
+        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 3px; }")
         self.tabs.setMinimumWidth(_TABS_PX)
         for widget, title in (
             (self.windows, "Windows"),

@@ -237,7 +237,10 @@ class Table(QTableView):
     def _fit(self) -> None:
         """Shorten columns of words, the widest first, until all columns are seen."""
         widths = list(self._natural)
-        words = [number for number, one in enumerate(self._rows.columns) if not one.right]
+        # The first column says what the row is, numbers say nothing without their units.
+        words = [
+            number for number, one in enumerate(self._rows.columns) if number and not one.right
+        ]
         over = sum(widths) - self.viewport().width()
         while over > 0 and words:
             widest = max(words, key=lambda number: widths[number])

@@ -78,9 +78,16 @@ def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = F
     return label
 
 
-def heading(name: str, text: str, scale: float) -> PlainLabel:
-    """Return a label in bold letters, `scale` times as large as others."""
-    label = plain(name, text)
+def shortened(name: str, text: str = "") -> ShortenedLabel:
+    """Return a label of one line that gives way."""
+    label = ShortenedLabel(text)
+    label.setObjectName(name)
+    return label
+
+
+def heading(name: str, text: str, scale: float) -> ShortenedLabel:
+    """Return a label in bold letters, `scale` times as large as others, that gives way."""
+    label = shortened(name, text)
     font = label.font()
     font.setBold(True)
     font.setPointSizeF(font.pointSizeF() * scale)

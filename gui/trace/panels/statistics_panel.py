@@ -21,7 +21,7 @@ from gui.trace.shown.numbers import Numbers
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Stretch, Topic, TraceState
 from gui.widgets.notice import Severity, error_text, set_severity
-from gui.widgets.text import PlainLabel, ShortenedLabel, plain
+from gui.widgets.text import PlainLabel, plain, shortened
 from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
 
@@ -135,14 +135,12 @@ class StatisticsBox(QFrame):
         self._title = title
         self._stretch: Stretch | None = None
         self._numbers: Numbers | None = None
-        self._head = ShortenedLabel()
-        self._head.setObjectName(f"{name}-title")
+        self._head = shortened(f"{name}-title")
         font = self._head.font()
         font.setBold(True)
         self._head.setFont(font)
         self._head.setText(title)
-        self.remark = ShortenedLabel()
-        self.remark.setObjectName(f"{name}-remark")
+        self.remark = shortened(f"{name}-remark")
         for label in (self._head, self.remark):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._copy = QToolButton()
