@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from gui.memory import Memory, default_path
 from gui.window import MainWindow
+from rig.errors import BenchError
 from rig.host.second_signal import handle_once
 from rig.importers.options import Options
 from rig.user_folders import expanded
@@ -31,7 +33,7 @@ def start(
     """Show the window until it is closed; return the exit code. `said` is what a file at `path`
     does not say itself.
     """
-    application = QApplication(list(arguments))
+    application = _opened(arguments)
     application.setApplicationName("neurorig")
     window = MainWindow(Memory(default_path()), trace_only=trace_only)
     _say_what_nobody_caught(window)
@@ -49,6 +51,31 @@ def start(
     elif demonstration:
         window.open_demonstration()
     return application.exec()
+
+
+def _opened(arguments: Sequence[str]) -> QApplication:
+    """Return Qt's application. Without a display Qt would end the process by abort(): say why."""
+    heard: list[str] = []
+
+    def hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+        if kind != QtMsgType.QtFatalMsg:
+            heard.append(text)
+            return
+        error = BenchError(
+            "the window has no display to open on",
+            evidence="; ".join(one.strip(" .") for one in heard or text.splitlines()[:1]),
+            try_next="a desktop session, or ssh -X; on Debian apt-get install libxcb-cursor0. "
+            "rig run, rig check and rig report need none",
+        )
+        sys.stderr.write("error " + str(error).replace("\n", "\n  ") + "\n")
+        sys.stderr.flush()
+        os._exit(error.exit_code)
+
+    before = qInstallMessageHandler(hear)
+    try:
+        return QApplication(list(arguments))
+    finally:
+        qInstallMessageHandler(before)
 
 
 def _say_what_nobody_caught(window: MainWindow) -> None:

@@ -26,6 +26,8 @@ class Colours(Protocol):
     @property
     def accent_text(self) -> str: ...
     @property
+    def ok(self) -> str: ...
+    @property
     def warn(self) -> str: ...
     @property
     def bad(self) -> str: ...
@@ -74,10 +76,20 @@ QListWidget#navigation::item:selected {{ background: {raised}; color: {text};
     border-left: 3px solid {accent}; font-weight: 600; }}
 QWidget#navigation-bottom {{ background: {window}; border-right: 1px solid {border}; }}
 QFrame[role="card"] {{ background: {base}; border: 1px solid {border}; border-radius: 8px; }}
-QFrame#notice {{ background: {base}; border: 1px solid {bad}; border-left: 4px solid {bad};
-    border-radius: 4px; }}
-QFrame#notice[kind="note"] {{ border: 1px solid {accent}; border-left: 4px solid {accent}; }}
-QFrame#notice[kind="warning"] {{ border: 1px solid {warn}; border-left: 4px solid {warn}; }}
+QFrame[severity="success"] {{ background: {base}; border: 1px solid {ok};
+    border-left: 4px solid {ok}; border-radius: 4px; }}
+QFrame[severity="information"] {{ background: {base}; border: 1px solid {accent};
+    border-left: 4px solid {accent}; border-radius: 4px; }}
+QFrame[severity="warning"] {{ background: {base}; border: 1px solid {warn};
+    border-left: 4px solid {warn}; border-radius: 4px; }}
+QFrame[severity="error"] {{ background: {base}; border: 1px solid {bad};
+    border-left: 4px solid {bad}; border-radius: 4px; }}
+QLabel[severity] {{ background: transparent; border: 0; }}
+QLabel#notice-word, QLabel#run-verdict {{ font-weight: 600; }}
+QLabel[severity="success"] {{ color: {ok}; }}
+QLabel#notice-word[severity="information"] {{ color: {accent}; }}
+QLabel[severity="warning"] {{ color: {warn}; }}
+QLabel[severity="error"] {{ color: {bad}; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-size: 14px; font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
@@ -114,5 +126,5 @@ QToolButton:checked {{ background: {raised}; border-color: {border}; }}
 def stylesheet(colours: Colours) -> str:
     """Return the style sheet in the colours of a theme."""
     names = ("window", "base", "raised", "border", "text", "muted", "accent", "accent_text")
-    found = {name: getattr(colours, name) for name in (*names, "warn", "bad")}
+    found = {name: getattr(colours, name) for name in (*names, "ok", "warn", "bad")}
     return _SHEET.format(**found)

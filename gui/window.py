@@ -31,11 +31,11 @@ from gui.about.keys import KeysScreen
 from gui.memory import Memory
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
+from gui.start.screen import StartScreen
 from gui.style import stylesheet
 from gui.theme import DARK, LIGHT, Theme
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
-from rig.api.demonstration import found_or_made
 from rig.api.sessions.session import Session, open_session
 from rig.errors import DataError
 from rig.user_folders import expanded
@@ -164,8 +164,9 @@ class MainWindow(QMainWindow):
 
     def open_demonstration(self) -> None:
         """Open the finished demonstration session; where there is none, run it first."""
-        self.say("five virtual trials, of which one drifts ...")
-        self.shell.worker.do(found_or_made, self.open_session, self.say_error, key="demonstration")
+        start = self.screen_named("start")
+        assert isinstance(start, StartScreen)
+        start.open_demonstration()
 
     def open_session(self, path: Path) -> None:
         """Open a session in the background, and hand it to every screen."""

@@ -10,30 +10,34 @@ _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 _DECIMALS = 9
 #: Files round ends of intervals to nine digits.
 _ROUNDING = 1e-6
-_UNITS = ("s", "W", "J", "A", "V", "Hz")
+_UNITS = ("s", "W", "J", "A", "C", "V", "Hz")
+#: A thousandth of the smallest prefix: less is what adding up leaves of nothing.
+_LEAST = 1e-15
 
 
 def scale(value: float | None, unit: str) -> tuple[float, str]:
     """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000,
     "ms"); "1" is no unit.
     """
-    if unit not in _UNITS or not value or not math.isfinite(value):
+    if unit not in _UNITS or not value or not math.isfinite(value) or abs(value) < _LEAST:
         return 1.0, "" if unit == "1" else unit
     power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
     return 10.0 ** (-3 * power), _PREFIXES[power] + unit
 
 
-def quantity(value: float | None, unit: str, error: float | None = None) -> str:
+def quantity(value: float | None, unit: str, error: float | None = None, digits: int = 4) -> str:
     """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same place (GUM
-    7.2.6); four digits without one.
+    7.2.6); four digits, or as many as are asked for, without one.
 
-    The prefix is chosen by the larger of both.
+    The prefix is chosen by the larger of both. Less than a femto of a unit is 0.
     """
     if value is None or not math.isfinite(value):
         return "-"
+    if unit in _UNITS:
+        value, error = _noticed(value), error and _noticed(error)
     factor, name = scale(max(abs(value), error or 0.0), unit)
     if not error:
-        return f"{value * factor:.4g}{'' if error is None else ' ± 0'} {name}".rstrip()
+        return f"{value * factor:.{digits}g}{'' if error is None else ' ± 0'} {name}".rstrip()
     spread = float(f"{error * factor:.1e}")
     decimals = min(1 - math.floor(math.log10(spread)), _DECIMALS)
     # A zero that is added has no sign: no value is -0.
@@ -41,6 +45,10 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
         f"{round(value * factor, decimals) + 0.0:.{max(decimals, 0)}f} ± "
         f"{spread:.{max(decimals, 0)}f} {name}"
     ).rstrip()
+
+
+def _noticed(value: float) -> float:
+    return value if abs(value) >= _LEAST else 0.0
 
 
 def ends(

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from gui.shell import Shell
 from gui.widgets.file_dialog import Wanted, with_chooser
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.api.support import bundle
@@ -144,13 +144,14 @@ class SupportCard(QFrame):
         made = self._bundle
         path = expanded(self._path.text())
         if path.exists():
-            self._notice.show_text(f"{path} is there already: give another name")
+            self._notice.show_text(f"{path} is there already: give another name", Severity.ERROR)
             return
         self._shell.worker.do(lambda: made.write(path), self._written, self._fail, key="support")
 
     def _written(self, path: Path) -> None:
         self._notice.show_text(
-            f"{path} is written: look at it once more before you send it", "note"
+            f"{path} is written: look at it once more before you send it",
+            Severity.SUCCESS,
         )
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePol
 
 from gui.bench.cards import Card, Cards
 from gui.theme import Theme
-from gui.widgets.text import PlainLabel, tip
+from gui.widgets.text import PlainLabel, ShortenedLabel
 
 _DOT_PX = 12
 _LINES = 5
@@ -69,7 +69,7 @@ class CardView(QFrame):
         self._grid.addLayout(head, 0, 0, 1, 2)
         self._grid.addLayout(second, 1, 0, 1, 2)
         self._names = [_label("muted") for _ in range(_LINES)]
-        self._values = [_label("") for _ in range(_LINES)]
+        self._values = [ShortenedLabel() for _ in range(_LINES)]
         for number, (name, value) in enumerate(
             zip(self._names, self._values, strict=True), start=2
         ):
@@ -92,7 +92,6 @@ class CardView(QFrame):
             name, value = card.lines[number] if number < len(card.lines) else ("", "")
             self._names[number].setText(name)
             self._values[number].setText(value)
-            self._values[number].setToolTip(tip(value) if len(value) > 24 else "")
 
 
 class CardRow(QWidget):

@@ -19,7 +19,7 @@ from gui.bench.diagram_view import DiagramView
 from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
 
@@ -43,7 +43,6 @@ class ConnectPage(QWidget):
         super().__init__(parent)
         self.setObjectName("bench-connect")
         self.notice = Notice()
-        self.notice.setObjectName("parts-notice")
         self.cards = CardRow()
         self.picture = DiagramView(theme)
         self.rows = RowsView("bench-rows", "Nothing was tested yet")
@@ -71,7 +70,9 @@ class ConnectPage(QWidget):
         """Say why there is nothing to connect; "" where there is."""
         self.notice.clear()
         if sentence:
-            self.notice.show_text(f"{sentence}\nIt is put right on the page Settings (Alt+3).")
+            self.notice.show_text(
+                f"{sentence}\nIt is put right on the page Settings (Alt+3).", Severity.ERROR
+            )
 
     def set_state(self, running: Deed | None, usable: bool) -> None:
         """Show what goes on, and which buttons can be used."""

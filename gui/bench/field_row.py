@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.theme import Theme
 from gui.widgets.file_dialog import BUTTON_PX, Wanted, with_chooser
 from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
@@ -32,15 +31,15 @@ class FieldRow(QWidget):
     edited = Signal(str, str)
     reset = Signal(str)
 
-    def __init__(self, field: FormField, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, field: FormField, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.field = field
-        self._theme = theme
         self.setObjectName(f"row-{field.path}")
         self._name = _label(field.label)
         self._error = _label("")
         self._error.setObjectName(f"error-{field.path}")
         self._error.setWordWrap(True)
+        self._error.setProperty("severity", "error")
         help_ = _label(field.help)
         help_.setProperty("role", "muted")
         help_.setWordWrap(True)
@@ -88,18 +87,6 @@ class FieldRow(QWidget):
         self._set(field.shown)
         self._say(field.error)
 
-    def matches(self, words: str, only_set: bool) -> bool:
-        """Return whether a search finds it."""
-        if only_set and not (self.field.is_set or self.field.error):
-            return False
-        text = f"{self.field.label} {self.field.setting.help}".lower()
-        return all(word in text for word in words.lower().split())
-
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self._theme = theme
-        self._say(self._error.text())
-
     def _with_chooser(self) -> QWidget:
         """Return the editor; that of a path has a button for a dialog beside it."""
         if self.field.setting.type != "path" or not isinstance(self.editor, QLineEdit):
@@ -138,7 +125,14 @@ class FieldRow(QWidget):
     def _say(self, error: str) -> None:
         self._error.setText(error)
         self._error.setVisible(bool(error))
-        self._error.setStyleSheet(f"color: {self._theme.bad};")
+
+
+def matches(field: FormField, words: str, only_set: bool) -> bool:
+    """Return whether a search finds a setting: by its path, its name or its help."""
+    if only_set and not (field.is_set or field.error):
+        return False
+    text = f"{field.path} {field.label} {field.setting.help}".lower()
+    return all(word in text for word in words.lower().split())
 
 
 def _means_the_same(typed: str, shown: str) -> bool:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
 
 from gui.bench.document import file_title
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
-from gui.widgets.text import plain
+from gui.widgets.text import shortened
 from rig.bench.bench_file import BenchFile
 from rig.user_folders import expanded
 
@@ -34,8 +34,10 @@ class FileBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-bar")
-        self._title = _label("bench-title", "heading")
-        self._place = _label("bench-place", "muted")
+        self._title = shortened("bench-title")
+        self._title.setProperty("role", "heading")
+        self._place = shortened("bench-place")
+        self._place.setProperty("role", "muted")
         self.labels = Labels()
         self.labels.setWordWrap(False)
         self._save = _button("bench-save", "&Save", "Ctrl+S", self.saved.emit)
@@ -93,12 +95,6 @@ class FileBar(QWidget):
     def press(self, name: str) -> None:
         """Do what the button of a page does."""
         self._tabs[name].click()
-
-
-def _label(name: str, role: str) -> QLabel:
-    label = plain(name)
-    label.setProperty("role", role)
-    return label
 
 
 def _button(name: str, text: str, tip: str, action: Any) -> QPushButton:

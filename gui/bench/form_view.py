@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.bench.field_row import FieldRow
-from gui.theme import Theme
+from gui.bench.field_row import FieldRow, matches
 from gui.widgets.text import plain
 from rig.bench.forms import Form, FormSection
 
@@ -36,10 +35,9 @@ class FormView(QWidget):
     monitor_added = Signal(str, str)
     monitor_removed = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-form")
-        self._theme = theme
         self._form = Form(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}
@@ -54,13 +52,15 @@ class FormView(QWidget):
         self._kind.setAccessibleName("Kind of this part")
         self._kind.textActivated.connect(self._choose_kind)
         self._about = _label("form-about", "muted")
-        self._error = _label("form-error", "")
+        self._error = plain("form-error", wrap=True)
+        self._error.setProperty("severity", "error")
         self._find = QLineEdit()
         self._find.setObjectName("form-find")
         self._find.setAccessibleName("Find a setting")
-        self._find.setPlaceholderText("find a setting")
+        self._find.setPlaceholderText("find in all parts")
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
+        self._none = plain("form-none", "No setting of any part has these words.", wrap=True)
         self._only_set = QCheckBox("only what the &file states")
         self._only_set.setObjectName("form-only-set")
         self._only_set.setAccessibleName("Only what the file states")
@@ -99,13 +99,6 @@ class FormView(QWidget):
         for number, section in enumerate(self._form.sections):
             if section.place == place:
                 self._list.setCurrentRow(number)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self._theme = theme
-        for row in self._rows.values():
-            row.set_theme(theme)
-        self._say(self._error.text())
 
     @property
     def section(self) -> FormSection | None:
@@ -155,17 +148,32 @@ class FormView(QWidget):
         column.setSpacing(2)
         self._rows, self._wrong = {}, ""
         for field in section.fields:
-            row = FieldRow(field, self._theme)
+            row = FieldRow(field)
             row.edited.connect(self.edited)
             row.reset.connect(self.reset)
             column.addWidget(row)
             self._rows[field.path] = row
         column.addStretch(1)
         self._scroll.setWidget(inside)
+        # Scrolled up and down, never to the side.
+        bar = self._scroll.verticalScrollBar().sizeHint().width()
+        self._scroll.setMinimumWidth(inside.minimumSizeHint().width() + bar)
 
     def _filter(self) -> None:
+        """Show the settings that are looked for, in every part that has one."""
+        words, only_set = self._find.text(), self._only_set.isChecked()
+        found = [
+            any(matches(field, words, only_set) for field in section.fields)
+            for section in self._form.sections
+        ]
+        for number, has in enumerate(found):
+            self._list.item(number).setHidden(bool(words.strip()) and not has)
+        self._none.setVisible(bool(words.strip()) and not any(found))
+        if words.strip() and any(found) and not found[self._list.currentRow()]:
+            self._list.setCurrentRow(found.index(True))  # comes here again
+            return
         for row in self._rows.values():
-            row.setVisible(row.matches(self._find.text(), self._only_set.isChecked()))
+            row.setVisible(matches(row.field, words, only_set))
 
     def _choose_kind(self, kind: str) -> None:
         section = self.section
@@ -175,7 +183,6 @@ class FormView(QWidget):
     def _say(self, error: str) -> None:
         self._error.setText(error)
         self._error.setVisible(bool(error))
-        self._error.setStyleSheet(f"color: {self._theme.bad};")
 
     def _add(self) -> None:
         self.monitor_added.emit(self._new_kind.currentText(), self._new_rail.text().strip())
@@ -221,6 +228,7 @@ class FormView(QWidget):
         right.addWidget(self._about)
         right.addWidget(self._error)
         right.addWidget(self._only_set)
+        right.addWidget(self._none)
         right.addWidget(self._scroll, 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -20,7 +20,7 @@ from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from rig.bench import bench_file, examples
 from rig.bench.bench_file import BenchFile
 from rig.bench.scan import EMPTY, ScanRow, is_empty
@@ -62,7 +62,6 @@ class BenchScreen(Screen):
         self.connect_page = ConnectPage(shell.theme)
         self.settings = SettingsPage(shell.theme)
         self.notice = Notice()
-        self.notice.setObjectName("bench-notice")
         self.bar = FileBar()
         self._lay_out()
         self._listen()
@@ -98,7 +97,8 @@ class BenchScreen(Screen):
             return True
         self.notice.show_text(
             "an instrument does not let go: the supply may still be on\n"
-            "try: close the window again in a moment, or switch the supply off by hand"
+            "try: close the window again in a moment, or switch the supply off by hand",
+            Severity.ERROR,
         )
         return False
 
@@ -323,7 +323,7 @@ class BenchScreen(Screen):
         for row in found:
             self.connect_page.rows.add(rows_view.of_scan(row))
         if is_empty(found):
-            self.notice.show_text("nothing is attached\n" + "\n".join(EMPTY))
+            self.notice.show_text("nothing is attached\n" + "\n".join(EMPTY), Severity.WARNING)
 
     def _over(self, error: BaseException | None) -> None:
         assert self._link is not None

@@ -29,18 +29,17 @@ class SettingsPage(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-settings")
-        self._theme = theme
         self._reading: Reading | None = None
-        self.form = FormView(theme)
+        self.form = FormView()
         self.text = TextView(theme)
         self.notice = Notice()
-        self.notice.setObjectName("settings-notice")
         self._problem = QPushButton()
         self._problem.setObjectName("bench-problem")
         self._problem.setAccessibleName("Go to the line that is wrong")
         self._problem.setProperty("role", "link")
         self._problem.clicked.connect(self._show_problem)
         self._said = plain("bench-problem-text", wrap=True)
+        self._said.setProperty("severity", "error")
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)
@@ -73,7 +72,6 @@ class SettingsPage(QWidget):
         self.text.mark_line(problem.line if problem is not None else None)
         self._said.setText(problem.sentence if problem is not None else "")
         self._said.setVisible(problem is not None)
-        self._said.setStyleSheet(f"color: {self._theme.bad};")
         at_line = problem is not None and problem.line is not None
         self._problem.setVisible(at_line)
         if problem is not None and at_line:
@@ -81,10 +79,7 @@ class SettingsPage(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Show in other colours."""
-        self._theme = theme
-        self.form.set_theme(theme)
         self.text.set_theme(theme)
-        self._said.setStyleSheet(f"color: {theme.bad};")
 
     def offer_kinds(self) -> None:
         """Offer the kinds of monitors that can be added."""

@@ -111,6 +111,8 @@ def paint_y_axis(
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
     unit = f"{title} ({ticks.unit})" if ticks.unit else title
+    if metrics.horizontalAdvance(unit) > area.height():
+        unit = ticks.unit or title  # the colour says which
     painter.drawText(QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit)
     painter.restore()
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture.bands_item import band_colour
 from gui.theme import Theme
+from gui.widgets.text import tip
 from rig.plain_text import visible
 
 _BOX_PX = 11
@@ -18,12 +19,12 @@ _SPACE_PX = 14
 
 
 class Legend(QWidget):
-    """A line of colours and names; as wide as it needs."""
+    """A line of colours and names, as wide as it may be; the rest is in its tooltip."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("trace-legend")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.theme = theme
         self.entries: list[tuple[int, str]] = []
 
@@ -34,6 +35,7 @@ class Legend(QWidget):
             return
         self.entries = entries
         self.setAccessibleName("Phases: " + ", ".join(name for _, name in self.entries))
+        self.setToolTip(tip(", ".join(name for _, name in self.entries)))
         self.updateGeometry()
         self.update()
 
@@ -66,10 +68,13 @@ def paint_legend(
     metrics = QFontMetricsF(painter.font())
     x = area.left()
     for number, name in entries:
-        top = area.center().y() - _BOX_PX / 2
-        painter.fillRect(QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True))
         wide = metrics.horizontalAdvance(name)
         painter.setPen(QColor(theme.text))
+        if x + _BOX_PX + 5 + wide > area.right():
+            painter.drawText(QPointF(x, area.center().y() + metrics.ascent() / 2 - 1), "…")
+            break
+        top = area.center().y() - _BOX_PX / 2
+        painter.fillRect(QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True))
         painter.drawText(
             QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height()),
             Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,

@@ -20,7 +20,7 @@ from gui.run import run_text
 from gui.run.record import Picture
 from gui.theme import Theme
 from gui.widgets.labels import Labels
-from gui.widgets.text import heading, plain, tip
+from gui.widgets.text import heading, shortened, tip
 
 _FINE = 1000
 _PAGES = (("plan", "Plan", "Alt+P"), ("live", "Live", "Alt+L"))
@@ -56,7 +56,7 @@ class RunBar(QWidget):
         self._bar.setRange(0, _FINE)
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(10)
-        self._progress = plain("run-progress-text")
+        self._progress = shortened("run-progress-text")
         self._lay_out()
         self.set_theme(theme)
         self.set_busy(False, False)

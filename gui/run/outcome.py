@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from gui.theme import Theme
+from gui.widgets.notice import Severity, set_severity
 from gui.widgets.text import PlainLabel
 
 _BUTTONS = (
@@ -23,15 +23,13 @@ class Outcome(QFrame):
 
     wanted = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("run-outcome")
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self._theme = theme
-        self._state = ""
         self._label = PlainLabel()
-        self._label.setObjectName("run-verdict")
         self._label.setAccessibleName("Verdict")
+        self._label.setObjectName("run-verdict")
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         row = QHBoxLayout(self)
@@ -53,17 +51,10 @@ class Outcome(QFrame):
         """Return what is said; empty where nothing is."""
         return "" if self.isHidden() else self._label.text()
 
-    def say(self, text: str, state: str = "", *, session: bool = True) -> None:
-        """Show a sentence, "ok", "warn" or "bad"; the buttons where there is a session."""
-        self._state = state
+    def say(self, text: str, severity: Severity, *, session: bool = True) -> None:
+        """Show a sentence; the buttons where there is a session."""
         self._label.setText(text)
         for button in self.buttons.values():
             button.setVisible(session)
-        self.set_theme(self._theme)
+        set_severity(self, severity)
         self.show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._theme = theme
-        colours = {"ok": theme.ok, "warn": theme.warn, "bad": theme.bad, "": theme.text}
-        self._label.setStyleSheet(f"color: {colours[self._state]}; font-weight: bold")

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -18,7 +19,7 @@ from gui.run.setup_panel import SetupPanel
 from gui.theme import Theme
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, tip
 from rig.session.estimate import Estimate
 
 _WIDTHS = (430, 800)
@@ -42,12 +43,18 @@ class PlanPage(QWidget):
         self.setup = setup
         self._theme = theme
         self.notice = Notice()
-        self.notice.setObjectName("run-plan-notice")
         self.table = Table(_COLUMNS, "run-steps")
         self._lines: list[tuple[PlainLabel, PlainLabel]] = []
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)
         self._head = _heading("What will happen")
+        #: A line of its own, to be copied whole however long its paths are.
+        self._same = QLineEdit()
+        self._same.setObjectName("run-plan-command")
+        self._same.setAccessibleName("The command that does the same")
+        self._same.setReadOnly(True)
+        self._same_row = QWidget()
+        self._same_row.hide()
         self._estimate: Estimate | None = None
         self._command = ""
         self._lay_out()
@@ -60,7 +67,8 @@ class PlanPage(QWidget):
     @property
     def text(self) -> str:
         """Return the summary as text."""
-        return "\n".join(f"{head.text()}\t{text.text()}" for head, text in self._lines)
+        lines = [f"{head.text()}\t{text.text()}" for head, text in self._lines]
+        return "\n".join([*lines, f"Command\t{self._same.text()}"])
 
     def set_theme(self, theme: Theme) -> None:
         """Take other colours."""
@@ -83,7 +91,11 @@ class PlanPage(QWidget):
         rows = self.table.verticalHeader().defaultSectionSize() * len(found.rows)
         self.table.setMaximumHeight(head + rows + 2 * self.table.frameWidth() + _SPARE_PX)
         self.table.show()
-        self._show_lines(plan_text.summary(found, command))
+        self._show_lines(plan_text.summary(found))
+        self._same.setText(command)
+        self._same.setToolTip(tip(command))
+        self._same.setCursorPosition(0)
+        self._same_row.show()
 
     def show_error(self, error: BaseException) -> None:
         """Show why it cannot begin."""
@@ -91,6 +103,7 @@ class PlanPage(QWidget):
         self._head.setText("This cannot begin")
         self.table.hide()
         self._show_lines([])
+        self._same_row.hide()
         self.notice.show_error(error)
 
     def _show_lines(self, lines: list[plan_text.PlanLine]) -> None:
@@ -129,6 +142,11 @@ class PlanPage(QWidget):
         column.addWidget(self._head)
         column.addWidget(self.notice)
         column.addLayout(self._grid)
+        same = QHBoxLayout(self._same_row)
+        same.setContentsMargins(0, 0, 0, 0)
+        same.addWidget(PlainLabel("Command"))
+        same.addWidget(self._same, 1)
+        column.addWidget(self._same_row)
         column.addSpacing(8)
         column.addWidget(self.table, 1)
         column.addStretch(0)

@@ -40,8 +40,8 @@ def basis(row: Row) -> str:
     return "limit" if row.each.expected_s is None else "estimate"
 
 
-def summary(found: Estimate, command: str = "") -> list[PlanLine]:
-    """Return what will happen, line by line, and the command that does the same."""
+def summary(found: Estimate) -> list[PlanLine]:
+    """Return what will happen, line by line."""
     known = found.trial.expected_s is not None
     clock = " of virtual time" if found.virtual else ""
     about = "about" if known else "at least"
@@ -78,8 +78,6 @@ def summary(found: Estimate, command: str = "") -> list[PlanLine]:
         claimed = ", ".join(f"{name} = {value:g}" for name, value in found.claim.items())
         lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
     lines.append(_disk(found, known))
-    if command:
-        lines.append(PlanLine("Command", command))
     return lines
 
 

@@ -22,9 +22,10 @@ from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
+from rig.results.verdict import Outcome as Verdict
 
 #: Thirty frames a second; numbers and console every so many frames.
 _FRAME_MS = 33
@@ -34,6 +35,12 @@ _AWAY_MS = 1000
 _CLOSE_S = 30.0
 _SUCCESS = "success"
 _UNREADABLE = "unreadable"
+_SEVERITIES = {
+    Verdict.PASS: Severity.SUCCESS,
+    Verdict.FAIL: Severity.ERROR,
+    Verdict.NOT_TESTED: Severity.WARNING,
+    Verdict.INVALID: Severity.ERROR,
+}
 
 
 class RunScreen(Screen):
@@ -59,8 +66,7 @@ class RunScreen(Screen):
         root = Path(shell.memory.get("sessions", "sessions"))
         self.bar = RunBar(shell.theme)
         self.notice = Notice()
-        self.notice.setObjectName("run-notice")
-        self.outcome = Outcome(shell.theme)
+        self.outcome = Outcome()
         self.plan = PlanPage(SetupPanel(root), shell.theme)
         self.live = LivePage(shell.theme)
         self._pages = QStackedWidget()
@@ -79,8 +85,10 @@ class RunScreen(Screen):
         return self._flight
 
     def enter(self) -> None:
-        """Go on drawing."""
+        """Go on drawing; where there was no plan, look whether there is one by now."""
         self._timer.setInterval(_FRAME_MS)
+        if self.plan.estimate is None:
+            self._plan()
         if self._flight is not None and self._flight.alive:
             self._timer.start()
 
@@ -109,7 +117,8 @@ class RunScreen(Screen):
             return True
         self.notice.show_text(
             "the engine has not ended yet: the supply may still be on\n"
-            "try: close the window again in a moment, or switch the supply off by hand"
+            "try: close the window again in a moment, or switch the supply off by hand",
+            Severity.ERROR,
         )
         return False
 
@@ -214,8 +223,8 @@ class RunScreen(Screen):
             self.notice.show_error(picture.error)
         if picture.stage is not Stage.FINISHED or picture.powered:
             self._resumable = None if picture.stage is Stage.FINISHED else picture.folder
-            state = "bad" if picture.powered else "warn"
-            self.outcome.say(run_text.outcome(picture), state, session=bool(picture.trials))
+            severity = Severity.ERROR if picture.powered else Severity.WARNING
+            self.outcome.say(run_text.outcome(picture), severity, session=bool(picture.trials))
         self._buttons()
         if picture.folder is not None:
             self.shell.open_session(picture.folder)
@@ -223,19 +232,20 @@ class RunScreen(Screen):
             self._judge(picture.folder)
 
     def _judge(self, folder: Path) -> None:
-        def verdict() -> tuple[bool, str]:
+        def verdict() -> tuple[str, Severity]:
             session = open_session(folder)
             judged = session.verdict
             if judged:
                 count = len(session.results.trials)
                 about = f" for {judged.scope}" if judged.scope else ""
-                return True, f"PASS: {count} trials agree{about} ({judged.rule})."
-            return False, f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
+                return f"PASS: {count} trials agree{about} ({judged.rule}).", Severity.SUCCESS
+            said = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
+            return said, _SEVERITIES[judged.outcome]
 
-        self.outcome.say("Finished; the verdict is being read ...", "")
+        self.outcome.say("Finished; the verdict is being read ...", Severity.INFORMATION)
         self.shell.worker.do(
             verdict,
-            lambda found: self.outcome.say(found[1], "ok" if found[0] else "warn"),
+            lambda found: self.outcome.say(*found),
             self.notice.show_error,
             key="run-verdict",
         )
@@ -303,7 +313,7 @@ class RunScreen(Screen):
         )
 
     def _themed(self, theme: Theme) -> None:
-        for part in (self.bar, self.outcome, self.plan, self.live):
+        for part in (self.bar, self.plan, self.live):
             part.set_theme(theme)
 
     def _connect(self) -> None:

@@ -22,9 +22,9 @@ from gui.sessions.delete_bar import DeleteBar
 from gui.sessions.rows import facts, outcome_colour
 from gui.theme import Theme
 from gui.widgets.labels import Labels
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import Column, Table
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.model.finding import Finding
@@ -95,7 +95,7 @@ class DetailPanel(QWidget):
         for name, text in facts(row):
             title = PlainLabel(name)
             title.setProperty("role", "muted")
-            self._facts.addRow(title, _label(f"fact-{name}", name, visible(text)))
+            self._facts.addRow(title, _fact(name, text))
         if other or not self._tags.hasFocus():
             self._tags.setText(" ".join(row.tags))
         if other:
@@ -128,6 +128,7 @@ class DetailPanel(QWidget):
         self._checked.setText(
             f"Checked: {good} of {len(checked.findings)} equal, session {checked.status}"
         )
+        set_severity(self._checked, Severity.SUCCESS if checked.ok else Severity.ERROR)
         self._checked.setVisible(True)
         found: list[Finding] = sorted(checked.findings, key=lambda finding: finding.ok)
         self._findings.set_rows(found)
@@ -140,13 +141,14 @@ class DetailPanel(QWidget):
         self.set_busy("")
         self._report = path
         self._buttons["see-report"].setEnabled(True)
-        self.notice.show_text(f"the report is written: {path}", "note")
+        self.notice.show_text(f"the report is written: {path}", Severity.SUCCESS)
 
     def set_busy(self, said: str) -> None:
         """Say what is going on; empty where nothing is."""
         for name in ("check", "report"):
             self._buttons[name].setEnabled(not said)
         self._checked.setText(said)
+        set_severity(self._checked, None)
         self._checked.setVisible(bool(said))
 
     def _tag(self) -> None:
@@ -213,5 +215,12 @@ def _label(name: str, said: str, text: str = "") -> QLabel:
     label.setAccessibleName(said)
     label.setWordWrap(True)
     # By mouse only: a label is no stop of the Tab key.
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _fact(name: str, text: str) -> ShortenedLabel:
+    label = shortened(f"fact-{name}", text)
+    label.setAccessibleName(name)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label

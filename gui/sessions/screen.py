@@ -27,7 +27,7 @@ from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
 from gui.widgets.file_dialog import Wanted, with_chooser
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
 from gui.widgets.text import PlainLabel
@@ -132,7 +132,7 @@ class SessionsScreen(Screen):
         if found is not self._listing:
             return
         if found.fault:
-            self._notice.show_text(found.fault, "warning")
+            self._notice.show_text(found.fault, Severity.WARNING)
         if rows != self._rows or not self.table.rows:
             self._rows = rows
             self._filter()
@@ -159,7 +159,7 @@ class SessionsScreen(Screen):
     def _take_root(self, path: Path) -> None:
         self._notice.clear()
         if not path.is_dir():
-            self._notice.show_text(f"{path} is no folder")
+            self._notice.show_text(f"{path} is no folder", Severity.ERROR)
             return
         self.shell.memory.set("sessions", str(path))
         self._listing = Listing(path)

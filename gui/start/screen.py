@@ -11,23 +11,30 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QProgressBar,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.bridge import Bridge
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
 from gui.widgets.file_dialog import BENCHES, TRACES, Wanted, ask, chooser
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
+from gui.worker import Worker
 from rig.api import demonstration
+from rig.errors import Stopped
 from rig.shipped import DEMO
+from rig.stop import Stop
+from rig.store.events import Event, StepBegun
 
+_FINE = 1000
 _KINDS = {recent.SESSION: "", recent.BENCH: "", recent.TRACE: "", recent.MISSING: "muted"}
 _COLUMNS = (
     Column("opened last", lambda row: row.name, colour=lambda row: _KINDS[row.kind]),
@@ -68,8 +75,26 @@ class StartScreen(Screen):
         self._recent = Table(_COLUMNS, "recent")
         self._recent.setAccessibleName("Recent sessions, bench files and traces")
         self._recent.activated.connect(lambda index: self._open_recent())
-        self._demo = _button("start-demo", "Open a finished &demonstration", self._open_demo)
+        self._demo = _button(
+            "start-demo", "Open a finished &demonstration", self.open_demonstration
+        )
         self._demo.setProperty("role", "primary")
+        self._bar = QProgressBar()
+        self._bar.setObjectName("demo-progress")
+        self._bar.setAccessibleName("Progress of the demonstration")
+        self._bar.setRange(0, _FINE)
+        cancel = _button("demo-cancel", "Cancel", self._cancel_demo)
+        cancel.setAccessibleName("Cancel the demonstration")
+        self._making = QWidget()
+        making = QHBoxLayout(self._making)
+        making.setContentsMargins(0, 0, 0, 0)
+        making.addWidget(self._bar, 1)
+        making.addWidget(cancel)
+        self._making.hide()
+        self._stop: Stop | None = None
+        self._worker = Worker(self, "rig-demonstration")
+        self._bridge = Bridge(self)
+        self._bridge.arrived.connect(lambda share: self._bar.setValue(round(_FINE * share)))
         cards = QHBoxLayout()
         cards.setSpacing(14)
         for card in (self._without_card(), self._connect_card(), self._trace_card()):
@@ -107,7 +132,7 @@ class StartScreen(Screen):
 
     def _without_card(self) -> QWidget:
         run = _button("start-virtual", "&Run a virtual bench", self._run_virtual)
-        return _card("Try without hardware", _WITHOUT, self._demo, run)
+        return _card("Try without hardware", _WITHOUT, self._demo, self._making, run)
 
     def _connect_card(self) -> QWidget:
         connect = _button("start-bench", "&Connect a bench", lambda: self.shell.go("bench"))
@@ -141,22 +166,54 @@ class StartScreen(Screen):
         self.shell.set_bench(DEMO)
         self.shell.go("run")
 
-    def _open_demo(self) -> None:
+    def open_demonstration(self) -> None:
+        """Open the finished demonstration; where there is none it is made, with a bar."""
+        if self._stop is not None:
+            return
         self._notice.clear()
-        self._demo.setEnabled(False)
-        self.shell.say("making a demonstration: five virtual trials ...")
-        self.shell.worker.do(
-            demonstration.found_or_made, self._take_demo, self._fail_demo, key="demonstration"
+        stop = self._stop = Stop()
+        self._show_making(True)
+
+        def tell(event: Event) -> None:
+            if isinstance(event, StepBegun):
+                self._bridge.post(event.share)
+
+        self._worker.do(
+            lambda: demonstration.found_or_made(subscribers=(tell,), stop=stop),
+            self._take_demo,
+            self._fail_demo,
         )
 
+    def close_down(self) -> bool:
+        """Give up a demonstration that is being made: no part of it stays."""
+        self._cancel_demo()
+        self._worker.close_down()
+        return True
+
+    def _cancel_demo(self) -> None:
+        if self._stop is not None:
+            self._stop.request()
+
+    def _show_making(self, making: bool) -> None:
+        self._demo.setVisible(not making)
+        self._making.setVisible(making)
+        self._bar.setValue(0)
+        self.shell.say("making a demonstration: five virtual trials ..." if making else "")
+
     def _take_demo(self, path: Path) -> None:
-        self._demo.setEnabled(True)
+        self._stop = None
+        self._show_making(False)
         self.shell.open_session(path)
 
     def _fail_demo(self, error: BaseException) -> None:
-        self._demo.setEnabled(True)
-        self.shell.say("")
-        self._notice.show_error(error)
+        self._stop = None
+        self._show_making(False)
+        if isinstance(error, Stopped):
+            self._notice.show_text(
+                "the demonstration was cancelled: no part of it stays", Severity.INFORMATION
+            )
+        else:
+            self._notice.show_error(error)
 
 
 def _card(title: str, said: str, *widgets: QWidget) -> QFrame:

@@ -12,7 +12,7 @@ from gui.picture.legend import Legend
 from gui.theme import Theme
 from gui.trace.shown.engine import Subject
 from gui.widgets.labels import Labels
-from gui.widgets.text import heading, plain
+from gui.widgets.text import heading, shortened
 from rig.plain_text import visible
 from rig.units import quantity
 
@@ -29,10 +29,10 @@ class Header(QWidget):
         self.setObjectName("trace-header")
         self.legend = Legend(theme)
         self._title = heading("trace-title", "No trace is open", 1.15)
-        self._facts = plain("trace-facts")
+        self._facts = shortened("trace-facts")
         self._labels = Labels()
         self._labels.setWordWrap(False)
-        self.readout = plain("trace-readout")
+        self.readout = shortened("trace-readout")
         self.readout.setAccessibleName("Values under the mouse")
         self.trial = self._combo("trace-trial", "Trial")
         self.rail = self._combo("trace-rail", "Rail")
@@ -120,14 +120,12 @@ class Header(QWidget):
         first.addSpacing(8)
         first.addWidget(self._labels)
         first.addSpacing(8)
-        first.addWidget(self._facts)
-        first.addStretch(1)
+        first.addWidget(self._facts, 1)
         for combo in (self.trial, self.rail, self.segment):
             first.addWidget(combo)
         second = QHBoxLayout()
         second.addLayout(self._tools)
         second.addSpacing(12)
-        second.addWidget(self.legend)
         second.addStretch(1)
         second.addWidget(self.readout)
         layout = QVBoxLayout(self)

@@ -38,7 +38,7 @@ from gui.trace.tools import Tools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
-from gui.widgets.notice import Notice, error_text
+from gui.widgets.notice import Notice, Severity, error_text
 from gui.worker import Worker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
@@ -48,6 +48,8 @@ from rig.user_folders import expanded
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
+#: The names of the tabs, and the columns up to the energy, need so much.
+_TABS_PX = 440
 
 
 class TraceScreen(Screen):
@@ -157,7 +159,7 @@ class TraceScreen(Screen):
 
         def failed(error: BaseException) -> None:
             self.shell.say("")
-            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}")
+            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}", Severity.ERROR)
             self.form.ask_after(error)
 
         self._pictures_worker.do(
@@ -217,9 +219,9 @@ class TraceScreen(Screen):
         for part in (self.edge, self.overlay, self.distribution, self.export, self.scales):
             part.set_state(state)
         count = self.problems.set_state(state)
-        self.tabs.setTabText(
-            self.tabs.indexOf(self.problems), f"Problems ({count})" if count else "Problems"
-        )
+        place = self.tabs.indexOf(self.problems)
+        self.tabs.setTabText(place, f"Problems ({count})" if count else "Problems")
+        self.tabs.setTabToolTip(place, self.tabs.tabText(place))
         state.listen(self._changed)
         self._changed("snap")
         if span is not None:
@@ -295,7 +297,7 @@ class TraceScreen(Screen):
         trace = state.subject.trace
         self._views_worker.do(
             lambda: annotation_marks.saved(trace, content),
-            self.markers.notice.show_text,
+            lambda text: self.markers.notice.show_text(text, Severity.SUCCESS),
             self.markers.notice.show_error,
             key="trace-annotate",
         )
@@ -308,7 +310,7 @@ class TraceScreen(Screen):
 
         def take(found: Annotations) -> None:
             state.load(annotation_marks.marks(found))
-            self.markers.notice.show_text(f"{len(found.markers)} markers loaded")
+            self.markers.notice.show_text(f"{len(found.markers)} markers loaded", Severity.SUCCESS)
 
         self._views_worker.do(
             state.subject.trace.annotations,
@@ -354,13 +356,16 @@ class TraceScreen(Screen):
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
+        column.addWidget(self.header.legend)
         column.addWidget(self.overview)
         column.addWidget(self.stack, 1)
         self.tabs.setObjectName("trace-tabs")
         self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
-        self.tabs.setUsesScrollButtons(True)
         # Eight names in the width of a table.
-        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 5px; }")
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
+        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 3px; }")
+        self.tabs.setMinimumWidth(_TABS_PX)
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),
@@ -372,6 +377,7 @@ class TraceScreen(Screen):
             (self.export, "Export"),
         ):
             self.tabs.addTab(widget, title)
+            self.tabs.setTabToolTip(self.tabs.indexOf(widget), title)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("trace-split")
         split.addWidget(left)
@@ -388,4 +394,3 @@ class TraceScreen(Screen):
         layout.addWidget(split, 1)
         layout.addWidget(self.statistics)
         self.form.in_place_of = (split, self.statistics)
-        self.setFocusProxy(self.stack)

@@ -28,7 +28,7 @@ from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Table
 from gui.widgets.text import plain
 from rig.api.sessions.session import Session
@@ -112,7 +112,7 @@ class TrialsScreen(Screen):
         self._notice.clear()
         self._labels.set_labels(labels)
         if view.note:
-            self._notice.show_text(view.note)
+            self._notice.show_text(view.note, Severity.WARNING)
         self._headline.setText(words.headline(view))
         self._headline.setStyleSheet(self._colour(view.results.replication.judged))
         self._findings.setText(" ".join(view.sentences))

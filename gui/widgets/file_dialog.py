@@ -16,7 +16,7 @@ BENCHES = "Bench files (*.toml)"
 TRACES = "Traces (*.jls *.jls.partial *.ppk2 *.ppk *.csv *.txt *.tsv *-energy.bin);;All files (*)"
 ANY = "All files (*)"
 #: Width of the button beside a line.
-BUTTON_PX = 34
+BUTTON_PX = 42
 
 
 class Wanted(Enum):

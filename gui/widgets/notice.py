@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notice: an error or a warning as a sentence in the place where it happened."""
+"""A notice: a success, a note, a warning or an error as a sentence where it happened."""
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
@@ -11,14 +13,34 @@ from rig.errors import RigError
 from rig.plain_text import visible
 
 
+class Severity(StrEnum):
+    """How bad it is: the style sheet has a frame and a colour for each."""
+
+    SUCCESS = "success"
+    INFORMATION = "information"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+#: Said beside the sentence, as a colour alone is not seen by everybody.
+_WORDS = {
+    Severity.SUCCESS: "✓ done",
+    Severity.INFORMATION: "note",
+    Severity.WARNING: "! warning",
+    Severity.ERROR: "✗ error",
+}
+
+
 class Notice(QFrame):
-    """What went wrong, the evidence, and what to try; hidden while there is nothing to say."""
+    """What happened, the evidence, and what to try; hidden while there is nothing to say."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self.setFrameShape(QFrame.Shape.StyledPanel)
+        self._word = PlainLabel()
+        self._word.setObjectName("notice-word")
         self._label = PlainLabel()
         self._label.setObjectName("notice-text")
         self._label.setWordWrap(True)
@@ -30,8 +52,10 @@ class Notice(QFrame):
         close.setText("×")
         close.clicked.connect(self.clear)
         row = QHBoxLayout(self)
-        row.addWidget(self._label, 1)
-        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        for widget, share in ((self._word, 0), (self._label, 1), (close, 0)):
+            row.addWidget(widget, share)
+            row.setAlignment(widget, Qt.AlignmentFlag.AlignTop)
+        row.setAlignment(self._label, Qt.AlignmentFlag(0))
         self.hide()
 
     @property
@@ -41,21 +65,31 @@ class Notice(QFrame):
 
     def show_error(self, error: BaseException) -> None:
         """Show an error: cause, evidence, what to try next."""
-        self.show_text(error_text(error))
+        self.show_text(error_text(error), Severity.ERROR)
 
-    def show_text(self, text: str, kind: str = "error") -> None:
-        """Show a sentence; its kind is error, warning or note."""
+    def show_text(self, text: str, severity: Severity) -> None:
+        """Show a sentence."""
         self._label.setText(visible(text))
-        self.setProperty("kind", kind)
-        # A style that depends on a property is looked up again only when it is asked to.
-        self.style().unpolish(self)
-        self.style().polish(self)
+        self._word.setText(_WORDS[severity])
+        set_severity(self, severity)
         self.show()
 
     def clear(self) -> None:
         """Hide the notice."""
         self._label.clear()
         self.hide()
+
+
+def set_severity(shown: QWidget, severity: Severity | None) -> None:
+    """Give a frame or a label, and the labels in it, the style of a severity; None takes it
+    away.
+    """
+    name = "" if severity is None else str(severity)
+    for widget in (shown, *shown.findChildren(PlainLabel)):
+        widget.setProperty("severity", name)
+        # A style that depends on a property is looked up again only when it is asked to.
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
 
 
 def error_text(error: BaseException) -> str:

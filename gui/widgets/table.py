@@ -12,12 +12,29 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
+    QRect,
     QSortFilterProxyModel,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolTip,
+    QWidget,
+)
 
 from gui import theme
 from gui.widgets.text import tip
@@ -34,12 +51,14 @@ _ANSWERED = frozenset((_SHOWN, _SORT, _ALIGNED, _COLOURED, Qt.ItemDataRole.ToolT
 _NOWHERE = QModelIndex()
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-#: Letters that no column is too narrow for.
-_LONG = 12
 #: The columns are as wide as so many of the first rows need.
 _MEASURED_ROWS = 1000
 #: A column that is wider would leave no room for the others.
 _WIDEST_PX = 420
+#: Border and padding of a cell, both sides together.
+_PADDING_PX = 10
+#: A column of words is shortened to so much, so that the columns behind it are seen.
+_LEAST_PX = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +74,6 @@ class Column:
     right: bool = False
     tip: str = ""
     colour: Callable[[Any], str] | None = None
-
-
-def _tip(text: str) -> str | None:
-    """Return what a cell that may be cut shows under the mouse."""
-    return tip(text) if len(text) > _LONG else None
 
 
 class _Rows(QAbstractTableModel):
@@ -88,7 +102,7 @@ class _Rows(QAbstractTableModel):
         if role == _COLOURED:
             name = "" if column.colour is None else column.colour(row)
             return QColor(getattr(theme.shown(), name)) if name else None
-        return _tip(column.text(row))
+        return tip(column.text(row)) or None
 
     def headerData(  # noqa: N802
         self,
@@ -101,10 +115,57 @@ class _Rows(QAbstractTableModel):
         if role == _SHOWN:
             return self.columns[section].head
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self.columns[section].tip or None
+            column = self.columns[section]
+            return tip("\n".join(filter(None, (column.head, column.tip)))) or None
         if role == _ALIGNED:
             return _RIGHT if self.columns[section].right else _LEFT
         return None
+
+
+class Cells(QStyledItemDelegate):
+    """Cells of which each has an ellipsis where it is cut, also at the edge of the table."""
+
+    def __init__(self, table: QTableView) -> None:
+        super().__init__(table)
+        self._table = table
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint a cell into the part of it that is seen."""
+        option.rect = _seen(self._table, option.rect)
+        super().paint(painter, option, index)
+
+    def helpEvent(  # noqa: N802
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: Index,
+    ) -> bool:
+        """Show the whole text of a cell that is cut."""
+        wide = view.fontMetrics().horizontalAdvance(str(index.data() or "")) + _PADDING_PX
+        if wide <= _seen(view, option.rect).width():
+            QToolTip.hideText()
+            return True
+        return super().helpEvent(event, view, option, index)
+
+
+class Heads(QHeaderView):
+    """Heads of columns of which each has an ellipsis where it is cut."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+
+    def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:  # noqa: N802
+        """Paint a head into the part of it that is seen."""
+        super().paintSection(painter, _seen(self, rect), section)
+
+
+def _seen(view: QAbstractItemView, rect: QRect) -> QRect:
+    whole = view.viewport().rect()
+    return QRect(rect).intersected(QRect(whole.left(), rect.top(), whole.width(), rect.height()))
 
 
 class Table(QTableView):
@@ -126,6 +187,10 @@ class Table(QTableView):
         self._sorted.setSourceModel(self._rows)
         self._sorted.setSortRole(_SORT)
         self.setModel(self._sorted)
+        self.setItemDelegate(Cells(self))
+        self.setHorizontalHeader(Heads(self))
+        self._natural: list[int] = []
+        self._fitted: list[int] = []
         self.setSortingEnabled(True)
         # As the rows come, until somebody chooses a column.
         self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
@@ -156,9 +221,45 @@ class Table(QTableView):
         self._rows.rows = list(rows)
         self._rows.endResetModel()
         self.resizeColumnsToContents()
-        for number in range(self._rows.columnCount() - 1):
-            if self.columnWidth(number) > _WIDEST_PX:
-                self.setColumnWidth(number, _WIDEST_PX)
+        self._natural = [
+            min(self.columnWidth(number), _WIDEST_PX) for number in range(self._rows.columnCount())
+        ]
+        # The last one is stretched: its own width is what it asks for.
+        self._natural[-1] = min(
+            max(
+                self.sizeHintForColumn(len(self._natural) - 1),
+                self.horizontalHeader().sectionSizeHint(len(self._natural) - 1),
+            ),
+            _WIDEST_PX,
+        )
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Fit the columns into the new width, unless somebody gave them widths of his own."""
+        super().resizeEvent(event)
+        if self._natural and self._widths() == self._fitted:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Shorten columns of words, the widest first, until all columns are seen."""
+        widths = list(self._natural)
+        # The first column says what the row is, numbers say nothing without their units.
+        words = [
+            number for number, one in enumerate(self._rows.columns) if number and not one.right
+        ]
+        over = sum(widths) - self.viewport().width()
+        while over > 0 and words:
+            widest = max(words, key=lambda number: widths[number])
+            if widths[widest] <= _LEAST_PX:
+                break
+            widths[widest] -= 1
+            over -= 1
+        for number, width in enumerate(widths[:-1]):
+            self.setColumnWidth(number, width)
+        self._fitted = self._widths()
+
+    def _widths(self) -> list[int]:
+        return [self.columnWidth(number) for number in range(len(self._natural) - 1)]
 
     def sizeHintForColumn(self, number: int) -> int:  # noqa: N802
         """Return the width that the widest text of the first rows needs: Qt would lay out each."""

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import html
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from rig.plain_text import visible
+
+#: A label that gives way keeps so many letters.
+_FEW = 6
 
 
 class PlainLabel(QLabel):
@@ -28,6 +32,42 @@ class PlainLabel(QLabel):
         super().setText(visible(text))
 
 
+class ShortenedLabel(PlainLabel):
+    """A label of one line that gives way: what it has no room for becomes an ellipsis, and the
+    whole text stands under the mouse.
+    """
+
+    def setText(self, text: str) -> None:  # noqa: N802
+        """Show a text."""
+        super().setText(text)
+        self.setToolTip(tip(self.text()))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Return the size of a few letters."""
+        few = self.fontMetrics().averageCharWidth() * _FEW
+        return QSize(min(few, self.sizeHint().width()), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint the text, shortened where it has to be."""
+        room = self.contentsRect()
+        shown = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, room.width()
+        )
+        if shown == self.text():
+            super().paintEvent(event)
+            return
+        painter = QPainter(self)
+        self.style().drawItemText(
+            painter,
+            room,
+            int(self.alignment()),
+            self.palette(),
+            self.isEnabled(),
+            shown,
+            self.foregroundRole(),
+        )
+
+
 def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = False) -> PlainLabel:
     """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of it."""
     label = PlainLabel(text)
@@ -38,9 +78,16 @@ def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = F
     return label
 
 
-def heading(name: str, text: str, scale: float) -> PlainLabel:
-    """Return a label in bold letters, `scale` times as large as others."""
-    label = plain(name, text)
+def shortened(name: str, text: str = "") -> ShortenedLabel:
+    """Return a label of one line that gives way."""
+    label = ShortenedLabel(text)
+    label.setObjectName(name)
+    return label
+
+
+def heading(name: str, text: str, scale: float) -> ShortenedLabel:
+    """Return a label in bold letters, `scale` times as large as others, that gives way."""
+    label = shortened(name, text)
     font = label.font()
     font.setBold(True)
     font.setPointSizeF(font.pointSizeF() * scale)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from rig import user_folders
 from rig.api.archive.listing import Listing
 from rig.api.bench import open_bench
 from rig.shipped import shipped
+from rig.stop import Stop
 from rig.store.events import Subscriber
 
 NAME = "virtual-drift"
@@ -28,14 +30,22 @@ def find(root: Path) -> Path | None:
     return rows[0].path if rows else None
 
 
-def make(root: Path, subscribers: tuple[Subscriber, ...] = ()) -> Path:
-    """Run the demonstration; return the folder of its session."""
+def make(root: Path, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None = None) -> Path:
+    """Run the demonstration; return the folder of its session. Raises Stopped where `stop` says so,
+    and RigError: then no part of it stays.
+    """
     root.mkdir(parents=True, exist_ok=True)
-    with open_bench(shipped("benches") / f"{NAME}.toml") as bench:
-        return bench.run(5, root, subscribers).path
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=root) as scratch:
+        with open_bench(
+            shipped("benches") / f"{NAME}.toml", subscribers=subscribers, stop=stop
+        ) as bench:
+            made = bench.run(5, scratch).path
+        return made.rename(root / made.name)
 
 
-def found_or_made(root: Path | None = None) -> Path:
-    """Return a demonstration session, made now where there is none."""
+def found_or_made(
+    root: Path | None = None, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None = None
+) -> Path:
+    """Return a demonstration session, made now where there is none; raises what `make` does."""
     place = default_root() if root is None else root
-    return find(place) or make(place)
+    return find(place) or make(place, subscribers, stop)

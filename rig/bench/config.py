@@ -30,7 +30,7 @@ from rig import small_text
 from rig.bench import plugins
 from rig.bench.structure import nearest, typed, with_defaults
 from rig.errors import ConfigError, DataError
-from rig.settings.declare import PATH, Count, Matches, Number, Why
+from rig.settings.declare import PATH, PROGRAM, Count, Matches, Number, Why
 from rig.user_folders import expanded
 
 #: The kind of monitor that a bench without one names.
@@ -318,6 +318,12 @@ def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
+
+
+def programs(settings: Any) -> list[str]:
+    """Return the names of the settings that name the program that a device is."""
+    hints = _hints(settings.__class__)
+    return [name for name in hints if PROGRAM in getattr(hints[name], "__metadata__", ())]
 
 
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:

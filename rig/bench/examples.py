@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig.bench import config
 from rig.bench.bench_file import BenchFile, write
+from rig.bench.config import Config
 from rig.errors import ConfigError, did_you_mean
 from rig.shipped import shipped
 
@@ -76,18 +79,38 @@ def steps(name: str, path: Path) -> list[str]:
     """Return the commands to give before a bench made of an example runs, and that which runs
     it.
     """
-    found = []
     _, image, rest = example(name).path.read_text(encoding="utf-8").partition(_IMAGES)
-    if image:
-        place = rest.partition('"')[0]
-        port = place.partition("/")[0]
-        folder = path.parent / _PROJECT
-        build = f"rig firmware build {folder}"
-        if port == "host":  # the firmware as a process of this machine, by this machine's clock
-            port = "posix"
-            build += f" build/{place}"
-        found += [f"rig firmware new {folder} --port {port}", build]
+    place = rest.partition('"')[0]
+    found = _made_by(path.parent / _PROJECT, place) if image else []
     return [*found, f"rig run {path}"]
+
+
+def refuse_missing(resolved: Config) -> None:
+    """Raise ConfigError where the program that the device is, is not there."""
+    settings = resolved.sut.settings
+    for name in config.programs(settings):
+        program = Path(getattr(settings, name))
+        if not program.name or program.is_file():
+            continue
+        folder = program.parents[2] if len(program.parents) > 2 else program.parent
+        made = "; ".join(_made_by(folder, f"{program.parent.name}/{program.name}"))
+        raise ConfigError(
+            f"there is no program {program}",
+            path=f"sut.{resolved.sut.kind}.{name}",
+            evidence="the device is this program: a session cannot begin without it",
+            try_next=f"{made}; in a checkout make firmware",
+        )
+
+
+def _made_by(folder: Path, place: str) -> list[str]:
+    """Return the commands that make an image of a project, named as PORT/NAME."""
+    port = place.partition("/")[0]
+    quoted = shlex.quote(str(folder))
+    build = f"rig firmware build {quoted}"
+    if port == "host":  # the firmware as a process of this machine, by this machine's clock
+        port = "posix"
+        build += f" build/{place}"
+    return [f"rig firmware new {quoted} --port {port}", build]
 
 
 def _example(path: Path) -> Example:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rig.bench import plugins
 from rig.bench.config import REDUCED_RATE, Config
+from rig.bench.examples import refuse_missing
 from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Paced, Sampled
@@ -171,10 +172,11 @@ def of_bench(
     trials: int | None = None,
     root: Path | str = "sessions",
 ) -> Estimate:
-    """Return what running a bench file will take; no device is touched. Raises what open_plan
-    does.
+    """Return what running a bench file will take; no device is touched. Raises what open_plan does,
+    and ConfigError where the program of the device is not there.
     """
     scenario, task, resolved = planning.open_plan(path, overrides)
+    refuse_missing(resolved)
     return of_plan(scenario, task, resolved, trials or resolved.bench.trials, Path(root))
 
 
@@ -206,11 +208,11 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
     """Raise StorageFull where the disk has no room for what is known of a plan."""
     if estimate.room:
         return
-    needed_b = estimate.known_b + RESERVE_B
     raise StorageFull(
         f"the disk of {root} has no room for this session",
-        evidence=f"it needs about {bytes_text(needed_b)}, {bytes_text(estimate.free_b or 0)} are "
-        f"free; {estimate.trials} trials",
+        evidence=f"it needs about {bytes_text(estimate.known_b)}, "
+        f"{bytes_text(estimate.free_b or 0)} are free, of which {bytes_text(RESERVE_B)} are kept "
+        f"to close it; {estimate.trials} trials",
         try_next="free some room, another disk for the session, fewer trials, or a lower sampling "
         "rate",
     )

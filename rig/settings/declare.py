@@ -19,6 +19,9 @@ PathText = Annotated[str, PATH]
 FOLDER = "folder"
 #: Names a folder, in the same way.
 FolderText = Annotated[str, PATH, FOLDER]
+PROGRAM = "program"
+#: Names the program that a device is, which has to be there before anything is begun.
+ProgramText = Annotated[str, PATH, PROGRAM]
 #: So many of something.
 Count = Annotated[int, Unit("count")]
 #: Names one of several: it is neither counted nor measured.

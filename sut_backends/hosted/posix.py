@@ -21,7 +21,7 @@ from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
-from rig.settings.declare import Count, Or, PathText
+from rig.settings.declare import Count, Or, ProgramText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from sut_backends.hosted.watched import WatchedSut, watched
@@ -51,7 +51,7 @@ class PosixSut(WatchedSut):
         """
 
         program: Annotated[
-            PathText, doc("Firmware as a program of this machine, below firmware/build/posix.")
+            ProgramText, doc("Firmware as a program of this machine, below firmware/build/posix.")
         ]
         tick_hz: Annotated[int, Unit("Hz"), doc("Rate of the timer.")] = 1_000_000
         block_ns: Annotated[

@@ -21,7 +21,7 @@ from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.pace import Pace
 from rig.model.wiring import Connection
-from rig.settings.declare import Number, PathText
+from rig.settings.declare import Number, ProgramText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.hosted.sync_wire import Power
@@ -47,7 +47,7 @@ class QemuSut(WatchedSut):
     class Settings(LinkSettings):
         """The image, the board, and the pace of its processor."""
 
-        program: Annotated[PathText, doc("Firmware image of the board, below firmware/build.")]
+        program: Annotated[ProgramText, doc("Firmware image of the board, below firmware/build.")]
         machine: Annotated[
             Literal["mps2-an385", "netduinoplus2", "microbit"], doc("QEMU's name of the board.")
         ] = "mps2-an385"

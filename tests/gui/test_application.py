@@ -95,3 +95,21 @@ def test_options_of_rig_view_open_a_file_at_once(tmp_path: Path) -> None:
     has_sync, energy_j = done.stdout.split()
     assert has_sync == "True"
     assert float(energy_j) == pytest.approx(1e-3 * 3.3 * 0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize("words", [("gui",), ("gui", "--demo"), ("view", "x.jls")])
+def test_without_a_display_a_sentence_says_so(words: tuple[str, ...], tmp_path: Path) -> None:
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [sys.executable, "-c", LATER, *words],
+        env=environment | {"XDG_CONFIG_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3, done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == "error the window has no display to open on"
+    assert lines[1].startswith("  evidence: ") and lines[2].startswith("  try: ")
+    assert len(lines) == 3 and done.stdout == ""

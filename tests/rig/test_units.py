@@ -6,6 +6,8 @@ easy to read.
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rig.units import quantity, share
 
@@ -24,6 +26,10 @@ from rig.units import quantity, share
         (1.0, "1", 0.0, "1 ± 0"),
         (0.018, "s", None, "18 ms"),
         (None, "W", None, "-"),
+        (2.0371e-18, "V", None, "0 V"),
+        (-3e-20, "J", 2e-19, "0 ± 0 J"),
+        (2e-15, "J", None, "0.002 pJ"),
+        (3.8980e-2, "C", 9.1e-5, "38.980 ± 0.091 mC"),
     ],
 )
 def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
@@ -46,3 +52,31 @@ def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
 )
 def test_a_share_has_two_digits_and_no_power_of_ten(value: float | None, text: str) -> None:
     assert share(value) == text
+
+
+@given(
+    st.sampled_from(["s", "W", "J", "A", "C", "V", "Hz"]),
+    st.floats(-1e12, 1e12),
+    st.none() | st.floats(0, 1e6),
+)
+def test_a_quantity_is_never_written_with_a_power_of_ten(
+    unit: str, value: float, error: float | None
+) -> None:
+    text = quantity(value, unit, error)
+    number, _, rest = text.partition(" ")
+    assert "e" not in number and rest.endswith(unit)
+    if error is None and abs(value) < 1e-15:
+        assert text == f"0 {unit}"
+    elif error is None:
+        prefixes = {
+            "p": 1e-12,
+            "n": 1e-9,
+            "µ": 1e-6,
+            "m": 1e-3,
+            "": 1,
+            "k": 1e3,
+            "M": 1e6,
+            "G": 1e9,
+        }
+        shown = float(number) * prefixes[rest.removesuffix(unit)]
+        assert shown == pytest.approx(value, rel=1e-3, abs=0)

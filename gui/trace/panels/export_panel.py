@@ -24,10 +24,9 @@ from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
 from gui.widgets.file_dialog import Wanted, with_chooser
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
-from rig.plain_text import visible
-from rig.units import quantity
+from rig.units import bytes_text, quantity
 from rig.user_folders import expanded
 
 _WHAT = ("Selection", "Visible span", "Whole trace")
@@ -165,8 +164,9 @@ class ExportPanel(QWidget):
 
         def show(size_b: int) -> None:
             self.size_text.setText(
-                f"about {_bytes(size_b)}: {samples} samples, {quantity(stop_s - start_s, 's')} at "
-                f"{quantity(trace.sample_hz, 'Hz')}, none left out"
+                f"about {bytes_text(size_b)}: {samples} samples, "
+                f"{quantity(stop_s - start_s, 's')} at {quantity(trace.sample_hz, 'Hz')}, "
+                "none left out"
             )
 
         self._size.start(
@@ -193,11 +193,13 @@ class ExportPanel(QWidget):
     def _cancel(self) -> None:
         self._task.cancel()
         self._running(False)
-        self.notice.show_text("the export was cancelled: no part of it stays")
+        self.notice.show_text("the export was cancelled: no part of it stays", Severity.INFORMATION)
 
     def _done(self, path: Path) -> None:
         self._running(False)
-        self.notice.show_text(visible(f"{path}: {_bytes(path.stat().st_size)} written"))
+        self.notice.show_text(
+            f"{path}: {bytes_text(path.stat().st_size)} written", Severity.SUCCESS
+        )
 
     def _failed(self, error: BaseException) -> None:
         self._running(False)
@@ -237,11 +239,3 @@ class ExportPanel(QWidget):
         layout.addWidget(hint)
         layout.addWidget(self.save_picture, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(1)
-
-
-def _bytes(size_b: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size_b < 1000:
-            return f"{size_b:.4g} {unit}"
-        size_b /= 1000
-    return f"{size_b:.4g} GB"

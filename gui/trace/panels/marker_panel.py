@@ -22,7 +22,7 @@ from gui.trace.panels import entry
 from gui.trace.panels.rows import Rows
 from gui.trace.shown.markers import Mark, Part
 from gui.trace.shown.state import Topic, TraceState, mark_text
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel
 from rig.units import quantity
@@ -130,7 +130,9 @@ class MarkerPanel(QWidget):
         edge = state.edge_beside(mark.a_s if mark.b_s is None else mark.b_s, forward)
         if edge is None:
             where = "after" if forward else "before"
-            self.notice.show_text(f"there is no edge of SYNC {where} this line")
+            self.notice.show_text(
+                f"there is no edge of SYNC {where} this line", Severity.INFORMATION
+            )
             return
         self.notice.clear()
         state.move(mark.number, part, edge.at_s)
@@ -207,7 +209,9 @@ class MarkerPanel(QWidget):
         try:
             value = entry.parse(field.text(), "s")
         except ValueError as error:
-            self.notice.show_text(f"{error}\ntry: a time in seconds, as 0.5, 18 ms or 1.2e-3")
+            self.notice.show_text(
+                f"{error}\ntry: a time in seconds, as 0.5, 18 ms or 1.2e-3", Severity.ERROR
+            )
             return None
         self.notice.clear()
         return value

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from rig import table_file
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
 from rig.stats.summary import half_width
-from rig.units import quantity, scale
+from rig.units import quantity
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")
+_DIGITS = 5
+#: Half of the last place of a sample: 32 bits hold 24 of its value.
+_RESOLUTION = 2.0**-25
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 
 
@@ -27,7 +30,7 @@ class Line:
 def lines(found: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
     return tuple(
-        Line(name, tuple(_digits(value, unit) for value in _values(one)))
+        Line(name, tuple(_shown(value, unit, one) for value in _values(one)))
         for name, unit, one in _signals(found)
     )
 
@@ -35,10 +38,9 @@ def lines(found: TraceStatistics) -> tuple[Line, ...]:
 def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
     """Return what the stretch amounts to: names and texts, the energy first."""
     energy = _with_u(found.energy_j, found.energy_u_j, "J")
-    span_s = found.span_s
     rows = [
         ("energy", energy),
-        ("span", _digits(span_s, "s")),
+        ("span", quantity(found.span_s, "s", digits=_DIGITS)),
         ("samples", f"{found.count:,}".replace(",", " ")),
         ("lost", f"{found.lost:,}".replace(",", " ")),
     ]
@@ -83,25 +85,20 @@ def _values(one: SignalStatistics) -> tuple[float, ...]:
     return one.mean, one.std, one.rms, one.least, one.most, one.p2p
 
 
+def _shown(value: float, unit: str, one: SignalStatistics) -> str:
+    """Return a value of a signal; 0 where it is less than the samples can tell apart."""
+    if abs(value) < _RESOLUTION * max(abs(one.least), abs(one.most)):
+        value = 0.0
+    return quantity(value, unit, digits=_DIGITS)
+
+
 def _with_u(value: float | None, u: float | None, unit: str) -> str:
     """Return a value with its 95 % interval, where its standard uncertainty is known."""
     if value is None:
         return "-"
-    return _digits(value, unit) if u is None else _prefixed(value, unit, u)
-
-
-def _prefixed(value: float, unit: str, u: float) -> str:
-    # rig.units knows no coulombs: those of an ampere are written alike.
-    text = quantity(value, "A" if unit == "C" else unit, half_width(u))
-    return text[:-1] + "C" if unit == "C" else text
-
-
-def _digits(value: float, unit: str, digits: int = 5) -> str:
-    if not math.isfinite(value):
-        return "-"
-    factor, name = scale(value, "A" if unit == "C" else unit)
-    name = name[:-1] + "C" if unit == "C" else name
-    return f"{value * factor:.{digits}g} {name}"
+    return (
+        quantity(value, unit, digits=_DIGITS) if u is None else quantity(value, unit, half_width(u))
+    )
 
 
 def _exact(value: float | None) -> str:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from gui.trace.panels import entry
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel
 
 
@@ -101,10 +101,12 @@ class ScalePanel(QWidget):
         try:
             ends = entry.parse(low, UNITS[signal]), entry.parse(high, UNITS[signal])
         except ValueError as error:
-            self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}")
+            self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}", Severity.ERROR)
             return
         if not ends[0] < ends[1] or (scale.logarithmic and ends[1] <= 0):
-            self.notice.show_text(f"an axis from {low} to {high}\ntry: the smaller end first")
+            self.notice.show_text(
+                f"an axis from {low} to {high}\ntry: the smaller end first", Severity.ERROR
+            )
             return
         self.notice.clear()
         if ends != scale.exact:

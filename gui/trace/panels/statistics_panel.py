@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -20,8 +20,8 @@ from gui.trace.panels import readout
 from gui.trace.shown.numbers import Numbers
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Stretch, Topic, TraceState
-from gui.widgets.notice import error_text
-from gui.widgets.text import PlainLabel, plain
+from gui.widgets.notice import Severity, error_text, set_severity
+from gui.widgets.text import PlainLabel, plain, shortened
 from rig.api.traces.statistics import TraceStatistics
 from rig.plain_text import visible
 
@@ -29,6 +29,10 @@ from rig.plain_text import visible
 _REST_MS = 120
 _PENDING = "..."
 _ROWS = ("current", "voltage", "power")
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+#: A box with all numbers of a signal in a line needs so much.
+_WIDE_PX = 560
 
 
 class StatisticsPanel(QWidget):
@@ -131,12 +135,12 @@ class StatisticsBox(QFrame):
         self._title = title
         self._stretch: Stretch | None = None
         self._numbers: Numbers | None = None
-        self._head = _label(f"{name}-title")
+        self._head = shortened(f"{name}-title")
         font = self._head.font()
         font.setBold(True)
         self._head.setFont(font)
         self._head.setText(title)
-        self.remark = _label(f"{name}-remark")
+        self.remark = shortened(f"{name}-remark")
         for label in (self._head, self.remark):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._copy = QToolButton()
@@ -145,6 +149,9 @@ class StatisticsBox(QFrame):
         self._copy.setText("Copy")
         self._copy.setToolTip("Copy all numbers with all digits, to paste into a table")
         self._copy.clicked.connect(self.copy)
+        self._names: dict[str, PlainLabel] = {}
+        self._grid = QGridLayout()
+        self._narrow: bool | None = None
         self.headline = {
             key: _label(f"{name}-{key}") for key in ("energy", "charge", "span", "samples", "lost")
         }
@@ -177,7 +184,7 @@ class StatisticsBox(QFrame):
         found = numbers.now
         if found is None:
             self._fill(_PENDING if numbers.pending else "")
-            self.remark.setText("" if numbers.error is None else error_text(numbers.error))
+            self._remark("" if numbers.error is None else error_text(numbers.error), Severity.ERROR)
             return
         self._fill("-")
         for key, text in readout.headline(found):
@@ -186,7 +193,30 @@ class StatisticsBox(QFrame):
             for head, text in zip(readout.HEADS, line.values, strict=True):
                 self.cells[line.name, head].setText(text)
         at_edges = "ends at edges, as in results.json" if found.at_edges else ""
-        self.remark.setText(visible("; ".join(part for part in (at_edges, found.remark) if part)))
+        self._remark("; ".join(part for part in (at_edges, found.remark) if part), None)
+
+    def _remark(self, text: str, severity: Severity | None) -> None:
+        self.remark.setText(f"✗ error: {text}" if text and severity else text)
+        set_severity(self.remark, severity)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Put the signals side by side where there is no room for all numbers of one."""
+        super().resizeEvent(event)
+        self._arrange(narrow=self.width() < _WIDE_PX)
+
+    def _arrange(self, *, narrow: bool) -> None:
+        if narrow is self._narrow:
+            return
+        self._narrow = narrow
+        for number, name in enumerate(_ROWS, start=1):
+            self._grid.addWidget(self._names[name], *_turned(number, 0, narrow))
+            self._names[name].setAlignment(_RIGHT if narrow else _LEFT)
+            for column, head in enumerate(readout.HEADS, start=1):
+                self._grid.addWidget(self.cells[name, head], *_turned(number, column, narrow))
+        for column, head in enumerate(readout.HEADS, start=1):
+            self._grid.addWidget(self._names[head], *_turned(0, column, narrow))
+            self._names[head].setAlignment(_LEFT if narrow else _RIGHT)
+            self._grid.setColumnStretch(column, int(column <= (3 if narrow else 6)))
 
     def _fill(self, text: str) -> None:
         for label in (*self.headline.values(), *self.cells.values()):
@@ -211,21 +241,13 @@ class StatisticsBox(QFrame):
             first.addSpacing(8)
         for line in rows:
             line.addStretch(1)
-        grid = QGridLayout()
+        grid = self._grid
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
-        for column, head in enumerate(readout.HEADS, start=1):
-            name = PlainLabel(head)
-            name.setEnabled(False)
-            name.setAlignment(Qt.AlignmentFlag.AlignRight)
-            grid.addWidget(name, 0, column)
-            grid.setColumnStretch(column, 1)
-        for row, signal in enumerate(_ROWS, start=1):
-            name = PlainLabel(signal)
-            name.setEnabled(False)
-            grid.addWidget(name, row, 0)
-            for column, head in enumerate(readout.HEADS, start=1):
-                grid.addWidget(self.cells[signal, head], row, column)
+        for head in (*_ROWS, *readout.HEADS):
+            self._names[head] = PlainLabel(head)
+            self._names[head].setEnabled(False)
+        self._arrange(narrow=False)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(8, 4, 8, 4)
         whole.setSpacing(2)
@@ -234,6 +256,10 @@ class StatisticsBox(QFrame):
             whole.addLayout(line)
         whole.addLayout(grid)
         whole.addWidget(self.remark)
+
+
+def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:
+    return (column, row) if narrow else (row, column)
 
 
 def _label(name: str, right: bool = False) -> QLabel:

@@ -18,7 +18,7 @@ from gui.trace.shown.state import UNITS, Topic, TraceState
 from gui.trace.shown.task import Task
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import plain
 from rig.api.traces.edges import Edge
 from rig.api.traces.trace import SessionTrace
@@ -144,7 +144,7 @@ class EdgeView(QWidget):
         if edges is None and state.subject.has_sync:
             return
         if edges is None or not len(edges):
-            self.notice.show_text("this trace has no edges of SYNC")
+            self.notice.show_text("this trace has no edges of SYNC", Severity.INFORMATION)
             return
         self.notice.clear()
         mark = state.markers.chosen

@@ -15,7 +15,7 @@ from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
 from gui.trace.views.plain_plot import PlainPlot
-from gui.widgets.notice import Notice
+from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel, plain
 from rig.api.trials.overlay import Occasion, Overlay, overlay
@@ -169,13 +169,16 @@ class OverlayView(QWidget):
         session = state.subject.session
         if session is None:
             self.notice.show_text(
-                "an overlay needs the trials of a session; this is a single trace"
+                "an overlay needs the trials of a session; this is a single trace",
+                Severity.INFORMATION,
             )
             return
         self._stale = False
         wanted = self.wanted
         if wanted is None:
-            self.notice.show_text("this trial has no windows to lay over those of others")
+            self.notice.show_text(
+                "this trial has no windows to lay over those of others", Severity.INFORMATION
+            )
             return
         kind, sample, repetition = wanted.identity
         trials, rail = state.subject.trials, state.subject.rail

@@ -31,13 +31,16 @@ from rig.trace.writer import TraceWriter
 
 FORMS = ("jls", "csv", "parquet")
 _BLOCK = 1 << 18
-#: Bytes of a sample, a little more than needed (tests/rig/api/traces/test_export.py).
-_SAMPLE_B = {"jls": 8.5, "parquet": 21.5}
-#: Bytes of any file besides.
-_FRAME_B = 1 << 20
-#: Of a table of text, so many rows at so many places are made to see how long they are.
-_TRIED = 200
-_PLACES = 16
+#: Of a JLS file: bytes of a sample of current and voltage and of a level of the line, summaries
+#: included, and of the file besides (tests/rig/api/traces/test_export.py).
+_JLS_SAMPLE_B = 8.25
+_JLS_LEVEL_B = 1 / 7
+_JLS_FRAME_B = 5_000
+#: Of a table, so many rows at so many places are made to see how long they are; what Parquet
+#: spares is seen in longer stretches only.
+_TRIED = {"csv": (200, 16), "parquet": (1 << 14, 4)}
+#: The room that is asked for is so much more than the size that is said.
+_SPARE = 1.1
 
 Floats = NDArray[np.float32]
 
@@ -86,13 +89,14 @@ class Stretch:
 
 
 def export_bytes(stretch: Stretch, form: str) -> int:
-    """Return about how large a file will be, rather a little too much."""
+    """Return about how large a file will be: right to 10 %; raises DataError for Parquet where
+    pyarrow is not installed.
+    """
     _require_form(form)
-    row_b = _row_b(stretch) if form == "csv" else _SAMPLE_B[form]
-    size = _FRAME_B + stretch.count * row_b
-    if form == "jls" and stretch.has_sync:
-        size += stretch.count * stretch.trace.edge_hz / stretch.trace.sample_hz / 7.5
-    return int(size)
+    if form != "jls":
+        return _table_b(stretch, form)
+    levels = stretch.trace.edge_hz / stretch.trace.sample_hz if stretch.has_sync else 0.0
+    return round(_JLS_FRAME_B + stretch.count * (_JLS_SAMPLE_B + levels * _JLS_LEVEL_B))
 
 
 def export(
@@ -118,13 +122,13 @@ def export(
         raise DataError(f"{path.parent} is no folder", try_next="a folder that is there")
     need_b = export_bytes(stretch, form)
     free_b = shutil.disk_usage(path.parent).free
-    if need_b + RESERVE_B > free_b:
+    if _SPARE * need_b + RESERVE_B > free_b:
         raise StorageFull(
             f"there is no room for {path.name}",
             evidence=f"about {need_b / 1e6:.0f} MB are needed, {free_b / 1e6:.0f} MB are free",
             try_next="a shorter stretch, or another disk",
         )
-    write = {"jls": _jls, "csv": _csv, "parquet": _parquet}[form]
+    write = {"jls": _jls, **_TABLES}[form]
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         made = write(scratch, stretch, _blocks(stretch, progress, stopped))
@@ -205,21 +209,25 @@ def _rows(columns: dict[str, NDArray[Any]]) -> str:
     return "\n".join(map(form.__mod__, cells)).replace("nan", "") + "\n"
 
 
-def _row_b(stretch: Stretch) -> float:
-    """Return how long a row of text is, as rows here and there are."""
-    if not stretch.count:
-        return 0.0
-    places = np.linspace(stretch.first, max(stretch.last - _TRIED, stretch.first), _PLACES)
-    size_b = rows = 0
-    with reading(stretch.trace.path) as reader:
-        for at in np.unique(places.astype(np.int64)).tolist():
-            count = min(_TRIED, stretch.last - at)
-            # The line costs as much whatever its level.
-            silent = dataclasses.replace(stretch, has_sync=False)
-            [columns] = _tables(silent, iter([(at, *stretch.trace.samples(reader, at, count))]))
-            size_b += len(_rows(columns)) + 2 * count * stretch.has_sync
-            rows += count
-    return 1.02 * size_b / rows
+def _table_b(stretch: Stretch, form: str) -> int:
+    """Return how large a table is: as rows here and there are, where it has many."""
+    rows, places = _TRIED[form]
+    tried = _here_and_there(stretch, rows, places)
+    count = sum(one.count for one in tried)
+    if not count:
+        return 0
+    blocks = (block for one in tried for block in _blocks(one, None, None))
+    with tempfile.TemporaryDirectory() as folder:
+        size_b = _TABLES[form](Path(folder), stretch, blocks).stat().st_size
+    return round(size_b / count * stretch.count)
+
+
+def _here_and_there(stretch: Stretch, rows: int, places: int) -> list[Stretch]:
+    """Return so many short stretches of a long one, else the stretch itself."""
+    if stretch.count <= rows * places:
+        return [stretch]
+    firsts = np.linspace(stretch.first, stretch.last - rows, places).astype(np.int64).tolist()
+    return [dataclasses.replace(stretch, first=at, last=at + rows) for at in firsts]
 
 
 def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
@@ -268,6 +276,9 @@ def _tables(stretch: Stretch, blocks: Blocks) -> Iterator[dict[str, NDArray[Any]
 
 def _sync(trace: Trace, times_s: NDArray[np.float64]) -> NDArray[np.uint8]:
     return levels_at(trace.falls_s, trace.rises_s, times_s)
+
+
+_TABLES = {"csv": _csv, "parquet": _parquet}
 
 
 def _require_form(form: str) -> None:

@@ -45,7 +45,7 @@ class SessionTrace(TraceNumbers):
         self._marked = opened.marked
 
     def export_bytes(self, start: float = 0.0, stop: float = math.inf, form: str = "jls") -> int:
-        """Return about how large a file of an export will be, rather a little too much."""
+        """Return about how large a file of an export will be: right to 10 %."""
         return exporting.export_bytes(self._stretch(start, stop), form)
 
     def export(

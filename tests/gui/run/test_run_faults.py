@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from gui.run.record import Stage
+from rig.bench import examples
 from rig.session import estimate
 from rig.simulation.world import World
 from tests.builds import built
@@ -103,6 +104,32 @@ def test_a_device_that_falls_silent_is_a_sentence(run_at: At) -> None:
     lines = at.screen.live.console.lines.toPlainText()
     assert "-> name" in lines
     assert "RUN #" in lines
+
+
+@pytest.mark.parametrize(
+    ("example", "image"),
+    [
+        ("posix-asc", "posix/asc"),
+        ("mps2-asc", "mps2/asc.elf"),
+        ("host-asc-rapl", "host/asc"),
+    ],
+)
+def test_a_bench_in_another_folder_says_in_the_plan_which_firmware_it_lacks(
+    run_at: At, tmp_path: Path, example: str, image: str
+) -> None:
+    bench = examples.new(example, tmp_path / f"{example}.toml").path
+    program = tmp_path / "firmware" / "build" / image
+    at = run_at(bench)
+    said = at.screen.plan.notice.text
+    assert f"there is no program {program}" in said
+    for command in examples.steps(example, bench)[:-1]:
+        assert command in said, "the plan says the commands that make it"
+    program.parent.mkdir(parents=True)
+    program.write_bytes(b"")
+    at.window.go("start")
+    at.window.go("run")
+    at.until(lambda: at.screen.plan.estimate is not None)
+    assert at.screen.plan.notice.text == ""
 
 
 def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: At) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QProgressBar, QPushButton
 
 from gui.start import recent
 from gui.widgets.table import Table
@@ -32,6 +32,33 @@ def test_the_demonstration_opens_by_a_click(
     assert window.shell.session is not None
     assert window.shell.session.path == virtual_session
     assert button.isEnabled()
+
+
+@pytest.mark.parametrize("way", ["cancel", "close"])
+def test_a_demonstration_that_is_given_up_leaves_no_part_of_it(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    root = tmp_path / "demonstration"
+    monkeypatch.setattr(demonstration, "default_root", lambda: root)
+    start = window.screen_named("start")
+    making = start.findChild(QPushButton, "start-demo")
+    cancel = start.findChild(QPushButton, "demo-cancel")
+    bar = start.findChild(QProgressBar, "demo-progress")
+    assert not bar.isVisible()
+    window.open_demonstration()
+    assert not making.isVisible()
+    window.open_demonstration()  # one at a time
+    qtbot.waitUntil(lambda: bar.isVisible() and bar.value() > 0)
+    assert list(root.iterdir()), "it is being made"
+    if way == "close":
+        window.close()
+    else:
+        qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(making.isVisible)
+        assert "cancelled" in start.findChild(QLabel, "notice-text").text()
+        assert not bar.isVisible()
+    assert list(root.iterdir()) == []
+    assert window.shell.session is None
 
 
 def test_a_recent_file_opens_by_enter_and_is_forgotten_by_delete(

@@ -25,5 +25,5 @@ def test_the_session_is_made_once(
     drifting_session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert demonstration.found_or_made(drifting_session.parent) == drifting_session
-    monkeypatch.setattr(demonstration, "make", lambda root: root / "made")
+    monkeypatch.setattr(demonstration, "make", lambda root, *rest: root / "made")
     assert demonstration.found_or_made(tmp_path / "demo") == tmp_path / "demo" / "made"

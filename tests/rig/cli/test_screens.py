@@ -242,7 +242,7 @@ def measure_trial(out: Terminal) -> None:
     ]  # fmt: skip
     rows[0] = WindowRow("1", 0.0, 0.06, problem="5 samples in it are lost: overflow")
     rows.append(replace(rows[1], name="total"))
-    print_windows(out, "trial-1", rows, simulated=True)
+    print_windows(out, "trial-1", ["SIMULATED"], rows)
 
 
 _JS220 = '[monitor.joulescope]\ndevice = "u/js220/000415"'

@@ -18,6 +18,7 @@ from rig.session.estimate import Estimate, of_bench
 from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
 from rig.trace.write_room import RESERVE_B
+from rig.units import bytes_text
 from tests.builds import built
 from tests.conftest import ROOT, VIRTUAL_NULL
 
@@ -124,7 +125,9 @@ class _Usage(NamedTuple):
 def test_a_session_is_not_begun_on_a_disk_without_room(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run_virtual: Callable[..., SessionResult]
 ) -> None:
-    needed_b = of_bench(VIRTUAL_NULL, ["task.null.samples=6"], 1, tmp_path).known_b + RESERVE_B
+    settings = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+    known_b = of_bench(VIRTUAL_NULL, settings, 1, tmp_path).known_b
+    needed_b = known_b + RESERVE_B
 
     def almost(path: Path) -> _Usage:
         return _Usage(10 * needed_b, 9 * needed_b, needed_b // 2)
@@ -132,7 +135,8 @@ def test_a_session_is_not_begun_on_a_disk_without_room(
     monkeypatch.setattr(shutil, "disk_usage", almost)
     with pytest.raises(StorageFull, match="has no room for this session") as refused:
         run_virtual()
-    assert "MB" in refused.value.evidence
+    # The plan and the start say the same number.
+    assert f"it needs about {bytes_text(known_b)}, " in refused.value.evidence
     assert "fewer trials" in refused.value.try_next
     assert list(tmp_path.iterdir()) == []
 

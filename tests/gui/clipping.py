@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text that is cut: what every visible widget has to say against the place that it has.
+
+A text may be shortened by an ellipsis where the whole of it stands under the mouse. Vertical
+scrolling is no cut, horizontal scrolling of what is not a table is one.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QGroupBox,
+    QHeaderView,
+    QLabel,
+    QListWidget,
+    QPushButton,
+    QRadioButton,
+    QSpinBox,
+    QStyle,
+    QStyleOptionButton,
+    QStyleOptionComboBox,
+    QStyleOptionTab,
+    QTabBar,
+    QTableView,
+    QTabWidget,
+    QToolButton,
+    QWidget,
+)
+
+from gui.bench.link import Deed
+from gui.bench.screen import BenchScreen
+from gui.memory import Memory
+from gui.run.screen import RunScreen
+from gui.sessions.screen import SessionsScreen
+from gui.trace.screen import TraceScreen
+from gui.widgets.table import Cells, Heads
+from gui.widgets.text import ShortenedLabel
+from gui.window import MainWindow
+from gui.worker import Worker
+from rig.shipped import DEMO
+from tests.conftest import VIRTUAL_NULL
+
+SIZES = ((1024, 700), (1400, 900))
+_LONGEST_S = 60.0
+
+#: Fonts are hinted: a text may be painted a pixel wider than it is said to be.
+_SLACK_PX = 1.0
+#: Border, padding and margin of a cell, both sides together: gui/style.py.
+_CELL_PX = 2 * 5
+_TOOL_PX = 2 * (6 + 1)
+
+
+def clipped(top: QWidget) -> list[str]:
+    """Return what is cut without an ellipsis, or has one and no text under the mouse."""
+    found = []
+    for widget in top.findChildren(QWidget):
+        if widget.isVisible() and not _seen(widget).isEmpty():
+            found += [f"{_name(widget)}: {fault}" for fault in _faults(widget)]
+    return found
+
+
+def measured(top: QWidget) -> int:
+    """Return how many widgets there are of which the text is measured."""
+    kinds = (QLabel, QAbstractButton, QTabBar, QHeaderView, QTableView, QGroupBox, QComboBox)
+    return sum(isinstance(each, kinds) and each.isVisible() for each in top.findChildren(QWidget))
+
+
+def _faults(widget: QWidget) -> Iterator[str]:
+    if isinstance(widget, QLabel):
+        yield from _label(widget)
+    elif isinstance(widget, QAbstractButton):
+        yield from _button(widget)
+    elif isinstance(widget, QTabBar):
+        yield from _tabs(widget)
+    elif isinstance(widget, QHeaderView):
+        yield from _head(widget)
+    elif isinstance(widget, QTableView):
+        yield from _cells(widget)
+    elif isinstance(widget, QListWidget):
+        yield from _items(widget)
+    elif isinstance(widget, QGroupBox):
+        if _wide(widget, widget.title()) > widget.width() - 20:
+            yield f"title {widget.title()!r}"
+    elif isinstance(widget, QComboBox):
+        yield from _combo(widget)
+    elif isinstance(widget, QSpinBox):
+        if _wide(widget, widget.text()) > widget.lineEdit().contentsRect().width():
+            yield repr(widget.text())
+    elif any(
+        kind.__module__.startswith("gui.") and "paintEvent" in vars(kind)
+        for kind in type(widget).__mro__
+    ):
+        yield from _painted(widget)
+
+
+def _label(label: QLabel) -> Iterator[str]:
+    if label.textFormat() == Qt.TextFormat.RichText:
+        yield from _rich(label)
+        return
+    text = label.text() if label.buddy() is None else label.text().replace("&", "")
+    if not text:
+        return
+    room = label.contentsRect()
+    if isinstance(label, ShortenedLabel):
+        if _wide(label, text) > room.width() and not _under_the_mouse(label.toolTip(), text):
+            yield f"{text!r} is shortened without a tip"
+        return
+    if label.wordWrap():
+        widest = max((_wide(label, word) for word in text.split()), default=0.0)
+        tall = label.heightForWidth(label.width())
+        if _seen(label).width() < min(label.width(), label.sizeHint().width()) - _SLACK_PX:
+            yield f"{text!r} lies outside"
+        if tall > label.height() + _SLACK_PX:
+            yield f"{text!r} needs {tall} lines' px of height, has {label.height()}"
+    else:
+        widest = max(_wide(label, line) for line in text.split("\n"))
+        tall = label.fontMetrics().lineSpacing() * (text.count("\n") + 1)
+        if tall > room.height() + 2 + _SLACK_PX:
+            yield f"{text!r} needs {tall} px of height, has {room.height()}"
+    if widest > min(room.width(), _seen(label).width()) + _SLACK_PX:
+        yield f"{text!r} needs {widest:.0f} px, has {min(room.width(), _seen(label).width())}"
+
+
+def _rich(label: QLabel) -> Iterator[str]:
+    wanted = label.sizeHint()
+    if label.wordWrap():
+        wanted.setHeight(label.heightForWidth(label.width()))
+    if wanted.height() > label.height() or (
+        not label.wordWrap() and wanted.width() > _seen(label).width()
+    ):
+        yield f"{label.text()!r} needs {wanted.toTuple()} px, has {_seen(label).size().toTuple()}"
+
+
+def _button(button: QAbstractButton) -> Iterator[str]:
+    text = button.text().replace("&", "")
+    if not text:
+        return
+    option = QStyleOptionButton()
+    option.initFrom(button)
+    if isinstance(button, QToolButton):
+        room = button.width() - _TOOL_PX
+    else:
+        part = QStyle.SubElement.SE_PushButtonContents
+        if isinstance(button, QCheckBox):
+            part = QStyle.SubElement.SE_CheckBoxContents
+        elif isinstance(button, QRadioButton):
+            part = QStyle.SubElement.SE_RadioButtonContents
+        if isinstance(button, (QPushButton, QCheckBox, QRadioButton)):
+            button.initStyleOption(option)
+        room = button.style().subElementRect(part, option, button).width()
+    cut = button.width() - _seen(button).width()
+    if _wide(button, text) > room - cut + _SLACK_PX:
+        yield f"{text!r} needs {_wide(button, text):.0f} px, has {room - cut}"
+
+
+def _tabs(bar: QTabBar) -> Iterator[str]:
+    for place in range(bar.count()):
+        if not bar.isTabVisible(place):
+            continue
+        text = bar.tabText(place)
+        option = QStyleOptionTab()
+        bar.initStyleOption(option, place)
+        part = QStyle.SubElement.SE_TabBarTabText
+        room = bar.style().subElementRect(part, option, bar).width()
+        if bar.tabRect(place).right() > _seen(bar).right() + _SLACK_PX:
+            yield f"tab {text!r} lies outside"
+        elif _wide(bar, text) > room + _SLACK_PX:
+            elided = bar.elideMode() != Qt.TextElideMode.ElideNone
+            if not (elided and _under_the_mouse(bar.tabToolTip(place), text)):
+                yield f"tab {text!r} needs {_wide(bar, text):.0f} px, has {room}"
+
+
+def _head(head: QHeaderView) -> Iterator[str]:
+    if head.orientation() != Qt.Orientation.Horizontal or head.model() is None:
+        return
+    room = head.viewport().width()
+    for number in range(head.count()):
+        start = head.sectionViewportPosition(number)
+        text = str(head.model().headerData(number, Qt.Orientation.Horizontal) or "")
+        wide = min(start + head.sectionSize(number), room) - max(start, 0) - 2 * 6
+        if head.isSectionHidden(number) or wide <= 0 or not text:
+            continue
+        if _wide(head, text) > wide + _SLACK_PX:
+            role = Qt.ItemDataRole.ToolTipRole
+            said = str(head.model().headerData(number, Qt.Orientation.Horizontal, role) or "")
+            if not (isinstance(head, Heads) and _under_the_mouse(said, text)):
+                yield f"head {text!r} needs {_wide(head, text):.0f} px, has {wide}"
+
+
+def _cells(table: QTableView) -> Iterator[str]:
+    model = table.model()
+    whole = table.viewport().rect()
+    for row in range(max(table.rowAt(0), 0), model.rowCount()):
+        if table.rowViewportPosition(row) > whole.bottom():
+            return
+        for column in range(model.columnCount()):
+            index = model.index(row, column)
+            text = str(index.data() or "")
+            room = table.visualRect(index).intersected(whole).width() - _CELL_PX
+            if not text or room <= 0 or _wide(table, text) <= room + _SLACK_PX:
+                continue
+            said = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
+            if not (isinstance(table.itemDelegate(), Cells) and _under_the_mouse(said, text)):
+                yield f"cell {text!r} needs {_wide(table, text):.0f} px, has {room}"
+
+
+def _items(items: QListWidget) -> Iterator[str]:
+    for row in range(items.count()):
+        item = items.item(row)
+        room = items.viewport().width()
+        wide = items.sizeHintForIndex(items.indexFromItem(item)).width()
+        if wide > room + _SLACK_PX and not _under_the_mouse(item.toolTip(), item.text()):
+            yield f"item {item.text()!r} needs {wide} px, has {room}"
+
+
+def _combo(box: QComboBox) -> Iterator[str]:
+    option = QStyleOptionComboBox()
+    box.initStyleOption(option)
+    field = QStyle.SubControl.SC_ComboBoxEditField
+    kind = QStyle.ComplexControl.CC_ComboBox
+    room = box.style().subControlRect(kind, option, field, box).width()
+    text = box.currentText()
+    if _wide(box, text) > room + _SLACK_PX and not _under_the_mouse(box.toolTip(), text):
+        yield f"{text!r} needs {_wide(box, text):.0f} px, has {room}"
+
+
+def _painted(widget: QWidget) -> list[str]:
+    """Return the texts that a widget paints where they have no place."""
+    found: list[str] = []
+    draw = QPainter.drawText
+
+    def noted(painter: QPainter, *words: Any) -> Any:
+        text = next(word for word in words if isinstance(word, str))
+        metrics = QFontMetricsF(painter.font())
+        lines = text.split("\n")
+        wide = max(metrics.horizontalAdvance(line) for line in lines)
+        tall = metrics.height() * len(lines)
+        if isinstance(words[0], (QRectF, QRect)):
+            box = QRectF(words[0])
+            if int(words[1]) & int(Qt.TextFlag.TextWordWrap):
+                wanted = metrics.boundingRect(box, int(words[1]), text)
+                wide, tall = wanted.width(), wanted.height()
+            if wide > box.width() + _SLACK_PX:
+                found.append(f"painted {text!r} needs {wide:.0f} px, has {box.width():.0f}")
+            box = box.intersected(
+                QRectF(box.center() - QPointF(wide, tall) / 2, QSizeF(wide, tall))
+            )
+        else:
+            box = QRectF(QPointF(words[0]) - QPointF(0, metrics.ascent()), QSizeF(wide, tall))
+        device = painter.device()
+        seen = painter.worldTransform().mapRect(box)
+        if not QRectF(0, 0, device.width(), device.height()).adjusted(-2, -2, 2, 2).contains(seen):
+            found.append(f"painted {text!r} at {seen.left():.0f} to {seen.right():.0f} px")
+        return draw(painter, *words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QPainter, "drawText", noted)
+        widget.grab()
+    return found
+
+
+def _wide(widget: QWidget, text: str) -> float:
+    return QFontMetricsF(widget.font()).horizontalAdvance(text)
+
+
+def _under_the_mouse(tip: str, text: str) -> bool:
+    return text in html.unescape(tip).replace("<br>", "\n")
+
+
+def _seen(widget: QWidget) -> QRect:
+    """Return the part of a widget that is not cut by what it lies in; what is scrolled away
+    vertically can be had.
+    """
+    seen = widget.rect()
+    inner: QWidget = widget
+    while (outer := inner.parentWidget()) is not None and not inner.isWindow():
+        seen.translate(inner.pos())
+        room = outer.rect()
+        area = outer.parentWidget()
+        if isinstance(area, QAbstractScrollArea) and area.viewport() is outer:
+            room.setTop(min(seen.top(), room.top()))
+            room.setBottom(max(seen.bottom(), room.bottom()))
+        seen = seen.intersected(room)
+        inner = outer
+    seen.moveTopLeft(widget.mapFrom(inner, seen.topLeft()))
+    return seen
+
+
+def _name(widget: QWidget) -> str:
+    names: list[str] = []
+    place: QWidget | None = widget
+    while place is not None and len(names) < 3:
+        if place.objectName():
+            names.append(place.objectName())
+        place = place.parentWidget()
+    return f"{type(widget).__name__} {' in '.join(names)}"
+
+
+def pages(window: MainWindow, folder: Path) -> Iterator[str]:
+    """Show one page of the window after another with a finished session; yield its name once
+    everything of it is there.
+    """
+    window.shell.memory.set("sessions", str(folder.parent))
+    window.shell.memory.opened(folder)
+    window.shell.memory.opened(DEMO)
+    window.open_session(folder)
+    _until(lambda: window.shell.session is not None)
+    window.shell.set_bench(VIRTUAL_NULL)
+    for name in ("start", "bench", "run", "trace", "trials", "sessions", "keys", "about"):
+        window.go(name)
+        _settle(window)
+        screen = window.screen_named(name)
+        if isinstance(screen, BenchScreen):
+            yield from _bench(window, screen)
+        elif isinstance(screen, RunScreen):
+            yield from _run(window, screen)
+            # The run is the session at hand now.
+            window.open_session(folder)
+            _until(lambda: getattr(window.shell.session, "path", None) == folder)
+        elif isinstance(screen, SessionsScreen):
+            yield "sessions"
+            screen.table.choose(screen.table.rows[0])
+            _settle(window)
+            yield "sessions, one chosen"
+            screen.table.choose_all(screen.table.rows[:2])
+            _settle(window)
+            yield "sessions, two compared"
+        else:
+            if isinstance(screen, TraceScreen):
+                _until(screen.idle)
+            yield name
+        for tabs in screen.findChildren(QTabWidget):
+            for place in range(1, tabs.count() if tabs.isVisible() else 0):
+                tabs.setCurrentIndex(place)
+                _settle(window)
+                yield f"{name}, {tabs.tabText(place)}"
+
+
+def _bench(window: MainWindow, screen: BenchScreen) -> Iterator[str]:
+    for page in ("files", "settings", "parts"):
+        screen.show_page(page)
+        _settle(window)
+        yield f"bench, {page}"
+    screen.do(Deed.PROVE)
+    _until(lambda: not screen.busy)
+    yield "bench, wires proved"
+
+
+def _run(window: MainWindow, screen: RunScreen) -> Iterator[str]:
+    screen.plan.setup.settings.setPlainText("task.null.samples=6")
+    screen.plan.setup.trials.setValue(2)
+    root = Path(window.shell.memory.get("sessions", "")) / "runs"
+    screen.plan.setup.root.setText(str(root))
+    _settle(window)
+    _until(lambda: screen.plan.estimate is not None and screen.plan.estimate.trials == 2)
+    yield "run, plan"
+    screen.start()
+    _until(lambda: screen.flight is not None and not screen.flight.alive)
+    _settle(window)
+    _until(lambda: "verdict is being read" not in screen.outcome.text)
+    yield "run, live"
+
+
+def _settle(window: MainWindow) -> None:
+    def busy() -> bool:
+        return any(worker.busy for worker in window.findChildren(Worker))
+
+    # What waits until somebody has typed enough begins within this time.
+    _wait(0.35)
+    _until(lambda: not busy())
+    _wait(0.02)
+
+
+def _wait(least_s: float) -> None:
+    """Let Qt work for so long. Not by qWait: it keeps Python's lock from the window's threads."""
+    until = time.monotonic() + least_s
+    while time.monotonic() < until:
+        QApplication.processEvents()
+        time.sleep(0.005)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    begun = time.monotonic()
+    while not holds():
+        _wait(0.02)
+        if time.monotonic() - begun > _LONGEST_S:
+            raise TimeoutError("the window is still busy")
+
+
+def look(folder: Path, config: Path, themes: Sequence[str]) -> tuple[list[str], int]:
+    """Return what is cut on the pages of the window, in every size, and how many texts were
+    measured. Each screen is looked at in all themes, the further pages of it in one.
+    """
+    memory = Memory(config)
+    memory.set("theme", themes[0])
+    window = MainWindow(memory)
+    window.show()
+    found: dict[str, list[str]] = {}
+    count = 0
+    for page in pages(window, folder):
+        # To change the theme takes longest: once on each screen.
+        first = window.shell.theme.name
+        rest = [] if "," in page else [name for name in themes if name != first]
+        for theme in (first, *rest):
+            window.shell.themes.choose(theme)
+            for size in SIZES:
+                window.resize(*size)
+                # A layout that asks for another height has it one pass later.
+                for _ in range(5):
+                    QApplication.processEvents()
+                count += measured(window)
+                for fault in clipped(window):
+                    found.setdefault(fault, []).append(f"{page} {size[0]} {theme}")
+    window.close()
+    return [f"{fault} ({'; '.join(where)})" for fault, where in found.items()], count
+
+
+if __name__ == "__main__":
+    application = QApplication(["clipping"])
+    faults, texts = look(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
+    ratio = application.primaryScreen().devicePixelRatio()
+    print("\n".join([*faults, f"{texts} texts at scale {ratio:g}"]))
