@@ -109,11 +109,11 @@ PRESETS_FOLDER = ROOT / "tests" / "vectors" / "nir" / "presets"
 
 def test_a_file_that_does_not_state_the_reset_is_doubtful_until_it_is_chosen() -> None:
     path = PRESETS_FOLDER / "snntorch-leaky.nir"
-    for words in (("check",), ("inspect",)):
-        guessed = rig("model", *words, path, "--dt", "1e-4")
+    for words in (("check", path, "--dt", "1e-4"), ("inspect", path)):
+        guessed = rig("model", *words)
         assert "the file does not state the reset" in guessed.stdout.replace("\n", " ")
         for choice in (("--as", "snntorch"), ("--reset", "subtract")):
-            chosen = rig("model", *words, path, "--dt", "1e-4", *choice)
+            chosen = rig("model", *words, *choice)
             assert "does not state the reset" not in chosen.stdout
             assert chosen.returncode == 0
 
