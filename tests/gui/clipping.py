@@ -390,7 +390,7 @@ def _wait(least_s: float) -> None:
     until = time.monotonic() + least_s
     while time.monotonic() < until:
         QApplication.processEvents()
-        time.sleep(0.005)
+        time.sleep(0.005)  # the window's threads work meanwhile
 
 
 def _until(holds: Callable[[], bool]) -> None:
