@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, print_line
 from rig.errors import DataError
 from rig.results import changed, labels
-from rig.results.labels import Label
+from rig.results.labels import SUBSET, Label
 from rig.store import session_folder, verified
 from rig.store.session_folder import SessionFolder
 
@@ -31,7 +31,27 @@ def of_session(path: Path) -> tuple[labels.Label, ...]:
 def print_labels(console: Console, marked: Sequence[Label]) -> None:
     """Print each label with the sentence that says what it means."""
     for label in marked:
-        console.print(f"{badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+        print_line(console, f"{badge(label)} {escape(label.statement)}", len(label.text) + 3)
+
+
+def badge_lines(marked: Sequence[Label], width: int, indent: int = 7) -> list[str]:
+    """Return the labels side by side, with the part of the data that was measured."""
+    lines: list[str] = []
+    taken = width
+    for label in marked:
+        size = len(label.text) + 3
+        if taken + size - 1 > width:
+            # A badge begins with a blank of its own.
+            lines.append(" " * (indent - 1))
+            taken = indent - 1
+        lines[-1] += badge(label) + " "
+        taken += size
+    parts = [label.statement for label in marked if label.text == SUBSET]
+    if parts and taken + len(parts[0]) <= width:
+        lines[-1] += escape(parts[0])
+    elif parts:
+        lines.append(" " * indent + escape(parts[0]))
+    return lines
 
 
 def badge(label: Label) -> str:

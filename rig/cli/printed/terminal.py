@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import markup
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
@@ -18,6 +20,7 @@ from rig.plain_text import one_line, visible
 
 #: More than any table is wide.
 _UNBOUND = 1000
+_WORD = re.compile(r"\s*\S+\s*")
 
 
 class Terminal(Console):
@@ -100,11 +103,61 @@ def print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
+def print_table(console: Console, *tables: Table) -> None:
+    """Print the first of some tables, the widest first, that a terminal is wide enough for, else
+    the last one with cells of several lines; for a program the first, as wide as it is.
+    """
+    if not console.is_terminal:
+        print_whole(console, tables[0])
+        return
+    for table in tables:
+        if table_width(console, table) <= console.width:
+            break
+    if console.measure(table).minimum <= console.width:
+        console.print(table)
+    else:
+        print_whole(console, table)
+
+
+def print_line(console: Console, line: str, indent: int = 0) -> None:
+    """Print a line of ours; in a terminal that is narrower it goes on below, indented, and breaks
+    between words. A word that is wider than the terminal, such as a path, stays whole.
+    """
+    text = console.render_str(line, highlight=False)
+    if not console.is_terminal or text.cell_len <= console.width:
+        console.print(text, soft_wrap=True)
+        return
+    first, *further = text.divide(_breaks(text.plain, console.width, indent))
+    first.rstrip()
+    console.print(first, soft_wrap=True)
+    for rest in further:
+        rest.rstrip()
+        rest.pad_left(indent)
+        console.print(rest, soft_wrap=True)
+
+
+def _breaks(text: str, width: int, indent: int) -> list[int]:
+    """Return where the lines of a text begin, but the first: those have `indent` cells less."""
+    found = []
+    taken = 0
+    for word in _WORD.finditer(text):
+        if taken > indent and taken + cell_len(word.group().rstrip()) > width:
+            found.append(word.start())
+            taken = indent
+        taken += cell_len(word.group())
+    return found
+
+
+def print_named(console: Console, name: str, text: str, width: int = 8) -> None:
+    """Print text beside its name, in a column of this width: "next     rig view SESSION"."""
+    print_line(console, f" [bold]{escape(name):<{width}}[/]{escape(text)}", width + 1)
+
+
 def print_error(console: Console, error: RigError) -> None:
     """Print cause, evidence and what to try, and what went wrong after it. Further lines of an
     evidence are marked as such.
     """
-    console.print(f"[bold red]error[/] {escape(error.cause)}", soft_wrap=True)
+    print_line(console, f"[bold red]error[/] {escape(error.cause)}", 2)
     if error.evidence:
         first, *further = error.evidence.split("\n")
         rest = [f"evidence: {first}", *(f"  | {line}" for line in further)]
@@ -113,7 +166,7 @@ def print_error(console: Console, error: RigError) -> None:
     rest += [f"try: {error.try_next}"] if error.try_next else []
     rest += [f"and then: {note}" for note in getattr(error, "__notes__", ())]
     for line in rest:
-        console.print(f"  {escape(line)}", soft_wrap=True)
+        print_line(console, f"  {escape(line)}", 4)
 
 
 def print_rows(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
