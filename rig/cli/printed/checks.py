@@ -82,8 +82,8 @@ def _answer(checked: Check) -> str:
 
 
 def _equal(good: Sequence[Finding]) -> Iterator[str]:
-    """Yield what was found of the whole session, and of trials which of their files were made again,
-    and how many files have their hash.
+    """Yield what was found of the whole session, which files of trials were made again, and how
+    many files have their hash.
     """
     made = [finding for finding in good if finding.detail != _UNCHANGED]
     for finding in made:
