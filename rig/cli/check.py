@@ -93,13 +93,14 @@ def check(
     if as_json:
         tree = _tree(path, checked, marked, verdicts)
         Terminal().out(json.dumps(tree, indent=1))
+    if tested and measured:
+        print_claim(out, tested, verdicts, measured)
+        out.print()
     print_answer(out, checked, marked, wide=wide)
-    out.print()
     if tested and measured is None:
         print_line(out, " the claim is not tested: the session is not what was measured", 1)
-    elif tested and measured:
-        print_claim(out, tested, verdicts, measured)
-    elif measured:
+    out.print()
+    if measured and not tested:
         print_session_verdict(out, measured)
     print_findings(out, path, checked, wide=wide)
     if measured and not tested:

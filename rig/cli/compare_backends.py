@@ -172,7 +172,7 @@ def _print_table(out: Terminal, found: ModelComparison) -> None:
     ]
     if whole := forms.quantisation_cells(found):
         lines.append([f"[dim]{escape(cell)}[/]" for cell in whole])
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for head in heads[:-1]:
         justify: Literal["left", "right"] = "left" if head == heads[0] else "right"
         table.add_column(escape(head), justify=justify, no_wrap=True)
@@ -187,6 +187,7 @@ def _print_table(out: Terminal, found: ModelComparison) -> None:
             (n for n in range(len(lines), 1, -1) if _fits(out, _upright(heads, lines[:n]))), 1
         )
         print_table(out, _upright(heads, lines[:count]))
+        out.print()
         lines = lines[count:]
 
 
@@ -195,7 +196,7 @@ def _fits(out: Terminal, table: Table) -> bool:
 
 
 def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column(escape(heads[0]), no_wrap=True)
     for line in lines:
         table.add_column(line[0], overflow="fold", max_width=_RULE_WIDTH)

@@ -65,7 +65,7 @@ def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) 
     if checked.head:
         print_named(console, "chain", checked.head)
     print_named(console, "session", str(path))
-    if again := _again(path, checked):
+    if again := _again(path, checked, wide):
         print_named(console, "next", again)
 
 
@@ -105,12 +105,12 @@ def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _again(path: Path, checked: Check) -> str:
+def _again(path: Path, checked: Check, wide: bool) -> str:
     if checked.status in RESUMABLE:
         return f"rig resume {path}"
     if checked.outcome is Outcome.FAIL:
         return "another copy of the session, or measure again"
-    return ""
+    return "" if wide else f"rig check {path} --wide"
 
 
 def print_session_verdict(console: Console, results: Results) -> None:
