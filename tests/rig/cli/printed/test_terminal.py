@@ -116,7 +116,7 @@ def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
     told += said(lambda console: print_findings(console, Path(EVIL), checked, wide=True))
     assert told.count(SHOWN) == 6
     told = said(lambda console: print_findings(console, Path(EVIL), checked, wide=False))
-    assert told.count(SHOWN) == 3
+    assert told.count(SHOWN) == 4
     assert (
         said(
             lambda console: print_error(console, DataError(EVIL, evidence=EVIL, try_next=EVIL))
