@@ -47,10 +47,12 @@ _OLD_S = 1.0
 class LiveView(QWidget):
     """The newest seconds of one rail."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, phased: bool = True) -> None:
         super().__init__(parent)
+        self._lanes = 2 if phased else 1
         self.setObjectName("live-view")
-        self.setAccessibleName("Live power, SYNC and phases")
+        phases = " and phases" if phased else ""
+        self.setAccessibleName(f"Live power, SYNC{phases}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(360, 180)
         self.frames_painted = 0
@@ -118,7 +120,8 @@ class LiveView(QWidget):
         self._paint_axes(painter, plot, bottom, top)
         self._paint_curve(painter, plot, bottom, top)
         self._paint_sync(painter)
-        self._paint_phases(painter)
+        if self._lanes > 1:
+            self._paint_phases(painter)
         self._paint_head(painter)
 
     @property
@@ -126,7 +129,7 @@ class LiveView(QWidget):
         return max(self.width() - _LEFT_PX - _RIGHT_PX, 1)
 
     def _plot_rectangle(self) -> QRectF:
-        height = self.height() - _TOP_PX - 2 * (_LANE_PX + _GAP_PX) - _AXIS_PX
+        height = self.height() - _TOP_PX - self._lanes * (_LANE_PX + _GAP_PX) - _AXIS_PX
         return QRectF(_LEFT_PX, _TOP_PX, self._width, max(height, 10))
 
     def _lane(self, number: int) -> QRectF:

@@ -7,10 +7,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gui.widgets.values import digits, with_u
 from rig import table_file
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
-from rig.stats.summary import half_width
-from rig.units import quantity, scale
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
@@ -27,23 +26,23 @@ class Line:
 def lines(found: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
     return tuple(
-        Line(name, tuple(_digits(value, unit) for value in _values(one)))
+        Line(name, tuple(digits(value, unit) for value in _values(one)))
         for name, unit, one in _signals(found)
     )
 
 
 def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
     """Return what the stretch amounts to: names and texts, the energy first."""
-    energy = _with_u(found.energy_j, found.energy_u_j, "J")
+    energy = with_u(found.energy_j, found.energy_u_j, "J")
     span_s = found.span_s
     rows = [
         ("energy", energy),
-        ("span", _digits(span_s, "s")),
+        ("span", digits(span_s, "s")),
         ("samples", f"{found.count:,}".replace(",", " ")),
         ("lost", f"{found.lost:,}".replace(",", " ")),
     ]
     if found.current is not None:
-        rows.insert(1, ("charge", _with_u(found.charge_c, found.charge_u_c, "C")))
+        rows.insert(1, ("charge", with_u(found.charge_c, found.charge_u_c, "C")))
     return tuple(rows)
 
 
@@ -80,27 +79,6 @@ def _signals(found: TraceStatistics) -> Iterator[tuple[str, str, SignalStatistic
 
 def _values(one: SignalStatistics) -> tuple[float, ...]:
     return one.mean, one.std, one.rms, one.least, one.most, one.p2p
-
-
-def _with_u(value: float | None, u: float | None, unit: str) -> str:
-    """Return a value with its 95 % interval, where its standard uncertainty is known."""
-    if value is None:
-        return "-"
-    return _digits(value, unit) if u is None else _prefixed(value, unit, u)
-
-
-def _prefixed(value: float, unit: str, u: float) -> str:
-    # rig.units knows no coulombs: those of an ampere are written alike.
-    text = quantity(value, "A" if unit == "C" else unit, half_width(u))
-    return text[:-1] + "C" if unit == "C" else text
-
-
-def _digits(value: float, unit: str, digits: int = 5) -> str:
-    if not math.isfinite(value):
-        return "-"
-    factor, name = scale(value, "A" if unit == "C" else unit)
-    name = name[:-1] + "C" if unit == "C" else name
-    return f"{value * factor:.{digits}g} {name}"
 
 
 def _exact(value: float | None) -> str:

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.trace.panels import entry
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.widgets import values
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel
 
@@ -81,8 +81,8 @@ class ScalePanel(QWidget):
             self.logs[signal].setChecked(scale.logarithmic)
             ends = scale.exact
             unit = UNITS[signal]
-            self.lows[signal].setText("" if ends is None else entry.exact(ends[0], unit))
-            self.highs[signal].setText("" if ends is None else entry.exact(ends[1], unit))
+            self.lows[signal].setText("" if ends is None else values.exact(ends[0], unit))
+            self.highs[signal].setText("" if ends is None else values.exact(ends[1], unit))
 
     def _set_log(self, signal: str, on: bool = False) -> None:
         if self._state is not None:
@@ -99,7 +99,7 @@ class ScalePanel(QWidget):
             return
         scale = self._state.scales[signal]
         try:
-            ends = entry.parse(low, UNITS[signal]), entry.parse(high, UNITS[signal])
+            ends = values.parse(low, UNITS[signal]), values.parse(high, UNITS[signal])
         except ValueError as error:
             self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}")
             return

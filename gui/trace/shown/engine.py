@@ -20,6 +20,7 @@ from rig.api.traces.statistics import Stopped
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.trials.overlay import Overlay, overlay
 from rig.errors import DataError, RigError
+from rig.results.labels import SIMULATED
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
 from rig.units import quantity
@@ -161,6 +162,8 @@ def _subject(
         share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
         notes = (*notes, f"{share}: means in place of samples")
     labels, problems = _around(session, trial)
+    if session is None and trace.simulated:
+        labels = (SIMULATED,)
     bands, band_names = (BandSpans.none(), ()) if spans is None else _bands(spans)
     return Subject(
         path,

@@ -31,6 +31,8 @@ class TraceSamples:
         self.origin = opened.origin
         self.notes = opened.notes
         self.has_current = opened.has_current
+        #: The instrument that recorded it was a simulated one, as its recorder says in the file.
+        self.simulated = opened.about.get("simulated") is True
         self._trace: Trace = opened.trace
         self._hidden = Hidden(opened.trace.gaps)
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values in SI units from what a person types, "18.2 ms", "1.5e-3", "2,5 mA"; and as they are
+shown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from rig.stats.summary import half_width
+from rig.units import quantity, scale
+
+_PREFIXES = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
+_PREFIXES |= {"M": 1e6, "G": 1e9}
+_FORM = re.compile(
+    r"\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*([pnuµμmkMG]?)([A-Za-z]*)\s*"
+)
+
+
+def parse(text: str, unit: str) -> float:
+    """Return a value in SI units; raises ValueError with a sentence where it is none."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text.strip()!r} is no number with a unit, as 1.25 m{unit}")
+    number, prefix, name = found.groups()
+    if name not in ("", unit):
+        raise ValueError(f"{text.strip()!r} is not in {unit}")
+    value = float(number.replace(",", ".")) * _PREFIXES[prefix]
+    if not math.isfinite(value):
+        raise ValueError(f"{text.strip()!r} is too large")
+    return value
+
+
+def exact(value: float, unit: str) -> str:
+    """Return a value with the digits that are needed to type it back."""
+    return f"{value:.12g} {unit}"
+
+
+def with_u(value: float | None, u: float | None, unit: str) -> str:
+    """Return a value with its 95 % interval, where its standard uncertainty is known."""
+    if value is None:
+        return "-"
+    if u is None:
+        return digits(value, unit)
+    # rig.units knows no coulombs: those of an ampere are written alike.
+    text = quantity(value, "A" if unit == "C" else unit, half_width(u))
+    return text[:-1] + "C" if unit == "C" else text
+
+
+def digits(value: float, unit: str, count: int = 5, zeros: bool = False) -> str:
+    """Return a value with so many digits and a prefix; with the `zeros` at its end, where it must
+    not change its width.
+    """
+    if not math.isfinite(value):
+        return "-"
+    factor, name = scale(value, "A" if unit == "C" else unit)
+    name = name[:-1] + "C" if unit == "C" else name
+    return f"{value * factor:{'#' if zeros else ''}.{count}g} {name}"
