@@ -95,7 +95,10 @@ class TraceScreen(Screen):
             self.sheet.toggle,
             self.copy_statistics,
             self.save_annotations,
+            self.stack.toggle_levels,
         )
+        self.stack.ask_numbers = self.statistics.for_lanes
+        self.statistics.changed.connect(self.stack.update)
         self.tools = Tools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.header.chosen.connect(self._choose)
@@ -204,7 +207,8 @@ class TraceScreen(Screen):
         state = TraceState(subject)
         if before is not None and before.subject.path == subject.path:
             state.scales = before.scales
-            state.snap = before.snap
+            state.snap, state.numbered = before.snap, before.numbered
+            state.set_utc(before.utc)
         self.state = state
         trace = subject.trace
         show = self.notice.show_error

@@ -294,8 +294,8 @@ class Meter:
         first = max(first, min(starts, default=first), 0)
         self._state = RecordState.RECORDING
         try:
-            ago_s = (self._at - first) / form.sample_hz
-            self._recorder = MeterRecorder(self._folder, form, self._accuracy, first, ago_s)
+            began_s = time.time() - (self._at - first) / form.sample_hz
+            self._recorder = MeterRecorder(self._folder, form, self._accuracy, first, began_s)
         except RigError as error:
             self._state = RecordState.OFF
             self._refused = error

@@ -24,14 +24,15 @@ _START = "start_monotonic_ns"
 
 
 class MeterRecorder:
-    """Write what a meter sees into `folder` from its sample number `first` on; `ago_s`: so long ago
-    was that. Samples, levels and edges come with their numbers and times in the meter's own count.
+    """Write what a meter sees into `folder` from its sample number `first` on, which came at
+    `began_s` (time.time()).
 
+    Samples, levels and edges come with their numbers and times in the meter's own count.
     Raises StorageFull and BenchError.
     """
 
     def __init__(
-        self, folder: Path, form: TraceForm, accuracy: Accuracy, first: int, ago_s: float
+        self, folder: Path, form: TraceForm, accuracy: Accuracy, first: int, began_s: float
     ) -> None:
         self.folder = folder
         self.error: RigError | None = None
@@ -55,7 +56,7 @@ class MeterRecorder:
             serial=form.serial,
             about=self._about(form),
             sync_kind=form.sync_kind,
-            ago_s=ago_s,
+            began_s=began_s,
         )
 
     def _about(self, form: TraceForm) -> dict[str, Any]:

@@ -65,11 +65,11 @@ class TraceWriter:
     come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none"; "start"
     is one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is
     none, with `about` saying what CLOCK_MONOTONIC showed at the first sample
-    (`start_monotonic_ns`). `ago_s`: the first sample is so old. A JLS file must not be opened while
-    it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
-    hence the name ending in ".partial" until `close`, and for good where a write failed. Calls come
-    from one thread. From the first one on, this process's threads take turns more often. Raises
-    StorageFull and BenchError.
+    (`start_monotonic_ns`). `began_s`: time.time() of the first sample, 0: now. A JLS file must not
+    be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24
+    killed writers): hence the name ending in ".partial" until `close`, and for good where a write
+    failed. Calls come from one thread. From the first one on, this process's threads take turns
+    more often. Raises StorageFull and BenchError.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TraceWriter:
         serial: str,
         about: dict[str, Any],
         sync_kind: str = "digital",
-        ago_s: float = 0.0,
+        began_s: float = 0.0,
     ) -> None:
         self.folder = folder
         self.sample_hz = sample_hz
@@ -104,7 +104,7 @@ class TraceWriter:
             writer = pyjls.Writer(utf8_name(folder / PARTIAL)) if self._kept else Nowhere()
             stack.pop_all()
         self._log = WriteLog()
-        self._began = int((time.time() - ago_s - _JLS_EPOCH_S) * 2**30)
+        self._began = int(((began_s or time.time()) - _JLS_EPOCH_S) * 2**30)
         with translated(folder):
             writer.source_def(
                 source_id=1, name=source, vendor="", model=source, version="", serial_number=serial

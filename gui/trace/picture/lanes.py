@@ -48,9 +48,16 @@ class Lanes:
 
 
 def laid_out(
-    width: float, height: float, signals: Sequence[str], has_sync: bool, has_phases: bool
+    width: float,
+    height: float,
+    signals: Sequence[str],
+    has_sync: bool,
+    has_phases: bool,
+    head_px: float = 0.0,
 ) -> Lanes:
-    """Return where the lanes lie in a widget; the signals share what the strips leave."""
+    """Return where the lanes lie in a widget; the signals share what the strips leave, and have a
+    free strip of `head_px` above each.
+    """
     wide = max(width - LEFT_PX - RIGHT_PX, 1.0)
     y = 0.0
     markers = QRectF(LEFT_PX, y, wide, MARKERS_PX)
@@ -60,9 +67,10 @@ def laid_out(
     bottom = height - AXIS_PX
     below = SYNC_PX + SPACE_PX if has_sync else 0.0
     count = max(len(signals), 1)
-    tall = max((bottom - below - y - SPACE_PX * (count - 1)) / count, 1.0)
+    tall = max((bottom - below - y - SPACE_PX * (count - 1)) / count - head_px, 1.0)
     areas = {}
     for name in signals:
+        y += head_px
         areas[name] = QRectF(LEFT_PX, y, wide, tall)
         y += tall + SPACE_PX
     sync = QRectF(LEFT_PX, y, wide, SYNC_PX) if has_sync else None

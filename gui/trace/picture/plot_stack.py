@@ -17,6 +17,7 @@ from gui.theme import Theme
 from gui.trace.picture import sync_shape, ticks
 from gui.trace.picture.bands_item import BandsItem, band_colour, paint_gaps
 from gui.trace.picture.envelope_item import Envelope, paint_envelope
+from gui.trace.picture.lane_numbers import HEAD_PX, AskNumbers, level_text, paint_head, texts
 from gui.trace.picture.lanes import (
     TIME_TICK_PX,
     Lanes,
@@ -26,8 +27,10 @@ from gui.trace.picture.lanes import (
     paint_y_axis,
     ticks_for,
 )
+from gui.trace.picture.level_item import paint_levels
 from gui.trace.picture.markers_item import paint_markers
 from gui.trace.picture.painting import draw_lines, line_pen, mixed
+from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from rig.api.traces.columns import Band, Columns
@@ -54,6 +57,9 @@ class PlotStack(QWidget):
         self.state: TraceState | None = None
         self._pictures: Pictures | None = None
         self._bands = BandsItem()
+        #: Who has the numbers that stand above the lanes; and the axes as they were painted.
+        self.ask_numbers: AskNumbers | None = None
+        self.y_ranges: dict[str, tuple[float, float]] = {}
         self._late = QTimer(self)
         self._late.setSingleShot(True)
         self._late.setInterval(_PATIENCE_MS)
@@ -117,7 +123,9 @@ class PlotStack(QWidget):
         """Return where the lanes lie."""
         has_sync = self.state is not None and self.state.subject.has_sync
         has_phases = self.state is not None and len(self.state.subject.bands) > 0
-        return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases)
+        has_heads = self.state is not None and (self.state.numbered or bool(self.state.levels))
+        head_px = HEAD_PX if has_heads else 0.0
+        return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases, head_px)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Ask for a picture of the new width."""
@@ -151,8 +159,9 @@ class PlotStack(QWidget):
             paint_gaps(painter, subject.gaps_s, view, area, self.theme)
         self._paint_phases(painter, state, lanes)
         self._paint_highlights(painter, state, lanes)
-        time = ticks.of_time(view.start_s, view.stop_s, int(lanes.time.width() / TIME_TICK_PX))
-        paint_time_axis(painter, lanes, time, view.start_s, view.span_s, self.theme)
+        paint_time_axis(
+            painter, lanes, self._time_ticks(state, lanes), view.start_s, view.span_s, self.theme
+        )
         columns = None
         if self._pictures is not None and self._pictures.now is not None:
             columns = self._pictures.now.columns
@@ -165,6 +174,21 @@ class PlotStack(QWidget):
             x = lanes.time.left() + view.fraction(state.cursor_s) * lanes.time.width()
             painter.setPen(line_pen(mixed(self.theme.text, self.theme.base, 0.45)))
             painter.drawLine(QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top()))
+
+    def _time_ticks(self, state: TraceState, lanes: Lanes) -> ticks.Ticks:
+        view = state.view
+        room = int(lanes.time.width() / TIME_TICK_PX)
+        began_ns = state.subject.trace.started_ns if state.utc else None
+        if began_ns is None:
+            return ticks.of_time(view.start_s, view.stop_s, room)
+        return of_utc(view.start_s, view.stop_s, room, began_ns)
+
+    def _paint_head(self, painter: QPainter, state: TraceState, name: str, area: QRectF) -> None:
+        """Paint what stands above a lane: levels, and numbers of the selection or of the view."""
+        parts = [level_text(name, state.levels[name])] if name in state.levels else []
+        if state.numbered and self.ask_numbers is not None:
+            parts += texts(name, self.ask_numbers())
+        paint_head(painter, area, parts, self.theme)
 
     def _paint_signal(
         self, painter: QPainter, state: TraceState, name: str, area: QRectF, columns: Columns | None
@@ -180,7 +204,7 @@ class PlotStack(QWidget):
             return
         whole = Envelope(columns.start_s, columns.stop_s, band.least, band.mean, band.most)
         part = whole.inside(state.view)
-        y_range = scale.range_of(part.least, part.most)
+        y_range = self.y_ranges[name] = scale.range_of(part.least, part.most)
         make = ticks.logarithmic if scale.logarithmic else ticks.linear
         axis = make(*y_range, UNITS[name], ticks_for(area))
         paint_y_axis(painter, area, axis, y_range, title, colour, self.theme)
@@ -194,6 +218,9 @@ class PlotStack(QWidget):
         fill = mixed(colour, self.theme.base, 0.55)
         paint_envelope(painter, drawn, state.view, area, y_range, fill, QColor(colour))
         paint_frame(painter, area, self.theme)
+        if name in state.levels:
+            paint_levels(painter, area, state.levels[name], y_range, scale, self.theme)
+        self._paint_head(painter, state, name, area)
 
     def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
         edges = state.edges

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rig.api.traces.samples import levels_at
 from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
+from rig.importers.start_time import DATED
 from rig.trace.levels import Hidden, Progress
 from rig.trace.trace import TRACE, Trace, reading
 from rig.trace.write_room import RESERVE_B
@@ -40,13 +41,16 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Samples first <= k < last of a trace; `has_current` as the trace has it."""
+    """Samples first <= k < last of a trace; `has_current` as the trace has it. `started_ns` is when
+    the trace began, None where that is not known.
+    """
 
     trace: Trace
     first: int
     last: int
     has_current: bool
     has_sync: bool
+    started_ns: int | None = None
 
     @property
     def count(self) -> int:
@@ -125,10 +129,17 @@ def _blocks(stretch: Stretch, progress: Progress | None, stopped: Stopped | None
 def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     trace = stretch.trace
     sync = "digital" if stretch.has_sync else "none"
-    about = {"exported_from": trace.path.name, "first_sample": stretch.first}
+    about = {
+        "exported_from": trace.path.name,
+        "first_sample": stretch.first,
+        DATED: stretch.started_ns is not None,
+    }
+    began_s = 0.0
+    if stretch.started_ns is not None:
+        began_s = stretch.started_ns / 1e9 + stretch.first / trace.sample_hz
     rates = {"sample_hz": trace.sample_hz, "edge_hz": trace.edge_hz}
     with TraceWriter(
-        folder, **rates, source="export", serial="", about=about, sync_kind=sync
+        folder, **rates, source="export", serial="", about=about, sync_kind=sync, began_s=began_s
     ) as writer:
         done = round(stretch.first / trace.sample_hz * trace.edge_hz)
         for at, current, voltage in blocks:

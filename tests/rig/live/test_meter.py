@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -303,7 +304,7 @@ def test_what_has_no_limits_has_no_uncertainty() -> None:
 
 def test_levels_that_begin_late_or_overlap_stay_in_step(make: MakeRig, tmp_path: Path) -> None:
     form = TraceForm(HZ, HZ, "digital", "made", "7", {})
-    recorder = MeterRecorder(tmp_path / "r", form, RANGES, 100, 0.0)
+    recorder = MeterRecorder(tmp_path / "r", form, RANGES, 100, time.time())
     samples = np.full(400, 0.1, dtype=np.float32)
     recorder.analog(0, samples, samples)
     levels = high(400)
