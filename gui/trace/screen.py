@@ -29,6 +29,7 @@ from gui.trace.picture.cursor import cursor_text
 from gui.trace.picture.overview import Overview
 from gui.trace.picture.picture_file import free_path
 from gui.trace.picture.stack_mouse import InteractiveStack
+from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject, open_subject
 from gui.trace.shown.pictures import Picture, Pictures
@@ -58,11 +59,10 @@ class TraceScreen(Screen):
         super().__init__(shell)
         self.state: TraceState | None = None
         #: Pictures must not wait for sums over a whole trace, nor both for its first reading.
-        self._pictures_worker = Worker(self, "rig-trace-pictures")
-        self._numbers_worker = Worker(self, "rig-trace-numbers")
-        self._levels_worker = Worker(self, "rig-trace-levels")
-        self._views_worker = Worker(self, "rig-trace-views")
-        self._export_worker = Worker(self, "rig-trace-export")
+        names = ("pictures", "numbers", "levels", "views", "export")
+        self._workers = [Worker(self, f"rig-trace-{name}") for name in names]
+        self._pictures_worker, self._numbers_worker, self._levels_worker = self._workers[:3]
+        self._views_worker, self._export_worker = self._workers[3:]
         self._closing = False
         self._sized = False
         self._prepared = False
@@ -72,6 +72,7 @@ class TraceScreen(Screen):
         self.header = Header(shell.theme, self)
         self.overview = Overview(shell.theme)
         self.stack = InteractiveStack(shell.theme)
+        self.second = SecondTrace(shell.theme)
         self.statistics = StatisticsPanel()
         self.windows = WindowTable()
         self.markers = MarkerPanel(
@@ -96,6 +97,7 @@ class TraceScreen(Screen):
             self.copy_statistics,
             self.save_annotations,
             self.stack.toggle_levels,
+            self.show_second,
         )
         self.stack.ask_numbers = self.statistics.for_lanes
         self.statistics.changed.connect(self.stack.update)
@@ -167,14 +169,8 @@ class TraceScreen(Screen):
         views = (self.edge, self.overlay, self.distribution, self.export)
         if any(view.waiting for view in views):
             return False
-        workers = (
-            self._pictures_worker,
-            self._numbers_worker,
-            self._levels_worker,
-            self._views_worker,
-        )
         asked = self._pictures is not None and self._pictures.pending
-        busy = any(worker.busy for worker in workers)
+        busy = self.second.waiting or any(worker.busy for worker in self._workers[:-1])
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
 
     @property
@@ -188,15 +184,10 @@ class TraceScreen(Screen):
         left, right = self._split.sizes()
         if self._sized and left + right:
             self.shell.memory.set("trace-split", left / (left + right))
-        for part in (self.statistics, self.edge, self.overlay, self.distribution, self.export):
+        views = self.edge, self.overlay, self.distribution, self.export
+        for part in (self.statistics, self.second, *views):
             part.stop()
-        for worker in (
-            self._pictures_worker,
-            self._numbers_worker,
-            self._levels_worker,
-            self._views_worker,
-            self._export_worker,
-        ):
+        for worker in self._workers:
             worker.close_down()
         return True
 
@@ -219,6 +210,7 @@ class TraceScreen(Screen):
         self.header.set_subject(subject)
         self.stack.set_state(state, self._pictures)
         self.overview.set_state(state, whole)
+        self.second.set_first(state)
         self.statistics.set_state(state, self._numbers_worker)
         self.windows.set_state(state)
         self.markers.set_state(state)
@@ -294,6 +286,11 @@ class TraceScreen(Screen):
             "numbers of the selection copied" if chosen else "numbers of the view copied"
         )
 
+    def show_second(self) -> None:
+        """Show a second trace in the place of the boxes of numbers, or hide it."""
+        self.second.toggle()
+        self.statistics.setVisible(self.second.isHidden())
+
     def save_annotations(self) -> None:
         """Write the markers beside the trace, where Joulescope UI looks for them."""
         state = self.state
@@ -354,7 +351,7 @@ class TraceScreen(Screen):
         self.stack.set_theme(theme)
         self.overview.set_theme(theme)
         self.header.legend.set_theme(theme)
-        for part in (self.edge, self.overlay, self.distribution):
+        for part in (self.second, self.edge, self.overlay, self.distribution):
             part.set_theme(theme)
 
     def _lay_out(self) -> None:
@@ -364,6 +361,7 @@ class TraceScreen(Screen):
         column.setSpacing(2)
         column.addWidget(self.overview)
         column.addWidget(self.stack, 1)
+        column.addWidget(self.second, 1)
         self.tabs.setObjectName("trace-tabs")
         self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
         self.tabs.setUsesScrollButtons(True)

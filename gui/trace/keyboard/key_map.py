@@ -24,6 +24,7 @@ class ScreenKeys:
     copy_statistics: Callable[[], None]
     save_annotations: Callable[[], None]
     toggle_levels: Callable[[], None]
+    show_second: Callable[[], None]
 
 
 def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
@@ -45,6 +46,7 @@ def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
         Qt.Key.Key_U: lambda: state.set_utc(not state.utc),
         Qt.Key.Key_I: lambda: state.set_numbered(not state.numbered),
         Qt.Key.Key_H: screen.toggle_levels,
+        Qt.Key.Key_V: screen.show_second,
         Qt.Key.Key_P: screen.save_picture,
         Qt.Key.Key_Left: lambda: keys.pan(state, False),
         Qt.Key.Key_Right: lambda: keys.pan(state, True),

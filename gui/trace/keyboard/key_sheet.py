@@ -32,6 +32,7 @@ KEYS = (
     ("U", "times in UTC, or from the start"),
     ("I", "numbers above each plot, or not"),
     ("H", "two levels on the plot under the mouse; drag them"),
+    ("V", "a second trace below, or none"),
     ("X", "snap to edges, or not"),
     ("P", "save a picture"),
     ("Esc", "nothing selected"),

@@ -67,7 +67,7 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
     for place, part in enumerate(parts):
         wide = metrics.horizontalAdvance(part) + 14
         last = place == len(parts) - 1
-        more = 0.0 if last else metrics.horizontalAdvance("…")
+        more = 0.0 if last else metrics.horizontalAdvance("…") + 4
         if x + wide + more > area.right():
             part = metrics.elidedText(part, Qt.TextElideMode.ElideRight, area.right() - x)
             last = True

@@ -24,6 +24,7 @@ SPACE_PX = 6.0
 #: A tick every so many pixels at most.
 _TICK_PX = 42.0
 TIME_TICK_PX = 95.0
+_SYMBOLS = {"Current": "I", "Voltage": "U", "Power": "P"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,16 @@ def paint_y_axis(
             text,
         )
     painter.setPen(QColor(colour))
+    unit = f"{title} ({ticks.unit})" if ticks.unit else title
+    if metrics.horizontalAdvance(unit) > area.height():
+        # A lane that is too low for its title has the symbol of the signal, upright.
+        symbol = _SYMBOLS.get(title.partition(",")[0], "")
+        place = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft, f"{symbol} {ticks.unit}")
+        return
     painter.save()
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
-    unit = f"{title} ({ticks.unit})" if ticks.unit else title
     painter.drawText(QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit)
     painter.restore()
 
