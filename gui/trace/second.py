@@ -45,7 +45,7 @@ class SecondTrace(QWidget):
         self.labels.setWordWrap(False)
         self.path = PathField("second-path", "Second trace", "a trace, or a session")
         self.path.setMinimumWidth(60)
-        self.path.given.connect(lambda path: self.open(path))
+        self.path.given.connect(lambda path: self.choose(path))
         self.trial = QComboBox()
         self.trial.setObjectName("second-trial")
         self.trial.setAccessibleName("Trial of the second trace")
@@ -78,9 +78,9 @@ class SecondTrace(QWidget):
         if self.state is None and self._first is not None:
             subject = self._first.subject
             others = [trial for trial in subject.trials if trial != subject.trial]
-            self.open(subject.path, others[0] if others else None, subject.rail)
+            self.choose(subject.path, others[0] if others else None, subject.rail)
 
-    def open(self, path: Path, trial: int | None = None, rail: str | None = None) -> None:
+    def choose(self, path: Path, trial: int | None = None, rail: str | None = None) -> None:
         """Open a trace in the background and show it."""
         self.notice.clear()
         self._due = True
@@ -153,7 +153,7 @@ class SecondTrace(QWidget):
     def _choose(self) -> None:
         if self.state is not None:
             subject = self.state.subject
-            self.open(subject.path, self.trial.currentData(), subject.rail)
+            self.choose(subject.path, self.trial.currentData(), subject.rail)
 
     def _moved(self, topic: Topic, state: TraceState) -> None:
         if state is self._first:

@@ -69,7 +69,8 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
         last = place == len(parts) - 1
         more = 0.0 if last else metrics.horizontalAdvance("…") + 4
         if x + wide + more > area.right():
-            part = metrics.elidedText(part, Qt.TextElideMode.ElideRight, area.right() - x)
+            whole = part if last else f"{part}   …"
+            part = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, area.right() - x)
             last = True
             wide = area.right() - x
         box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)

@@ -115,8 +115,9 @@ def paint_y_axis(
     if metrics.horizontalAdvance(unit) > area.height():
         # A lane that is too low for its title has the symbol of the signal, upright.
         symbol = _SYMBOLS.get(title.partition(",")[0], "")
-        place = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
-        painter.drawText(place, Qt.AlignmentFlag.AlignLeft, f"{symbol} {ticks.unit}")
+        box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
+        aligned = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(box, aligned, f"{symbol} {ticks.unit}")
         return
     painter.save()
     painter.translate(3.0, area.bottom())
