@@ -88,6 +88,7 @@ class TraceScreen(Screen):
         self.edge = EdgeView(shell.theme, self._views_worker)
         self.overlay = OverlayView(shell.theme, self._views_worker)
         self.distribution = DistributionView(shell.theme, self._views_worker)
+        self._views = self.edge, self.overlay, self.distribution
         self.export = ExportPanel(self._export_worker, self._views_worker)
         self.scales = ScalePanel()
         self.tabs = Tabs()
@@ -174,8 +175,7 @@ class TraceScreen(Screen):
 
     def idle(self) -> bool:
         """Return whether the picture and the numbers of what is shown are there."""
-        views = (self.edge, self.overlay, self.distribution, self.export)
-        if any(view.waiting for view in views):
+        if any(view.waiting for view in (self.export, *self._views)):
             return False
         asked = self._pictures is not None and self._pictures.pending
         busy = self.second.waiting or any(worker.busy for worker in self._workers[:-1])
@@ -192,8 +192,7 @@ class TraceScreen(Screen):
         left, right = self._split.sizes()
         if self._sized and left + right:
             self.shell.memory.set("trace-split", left / (left + right))
-        views = self.edge, self.overlay, self.distribution, self.export
-        for part in (self.statistics, self.second, *views):
+        for part in (self.statistics, self.second, self.export, *self._views):
             part.stop()
         for worker in self._workers:
             worker.close_down()
@@ -222,7 +221,7 @@ class TraceScreen(Screen):
         self.statistics.set_state(state, self._numbers_worker)
         self.windows.set_state(state)
         self.markers.set_state(state)
-        for part in (self.edge, self.overlay, self.distribution, self.export, self.scales):
+        for part in (*self._views, self.export, self.scales):
             part.set_state(state)
         count = self.problems.set_state(state)
         self.tabs.name(self.problems, f"Problems ({count})" if count else "Problems")
@@ -354,10 +353,7 @@ class TraceScreen(Screen):
             self.header.readout.setText(cursor_text(state, self._pictures))
 
     def _set_theme(self, theme: Theme) -> None:
-        self.stack.set_theme(theme)
-        self.overview.set_theme(theme)
-        self.header.legend.set_theme(theme)
-        for part in (self.second, self.edge, self.overlay, self.distribution):
+        for part in (self.stack, self.overview, self.header.legend, self.second, *self._views):
             part.set_theme(theme)
 
     def _lay_out(self) -> None:
@@ -387,12 +383,17 @@ class TraceScreen(Screen):
         split.setStretchFactor(0, 5)
         split.setStretchFactor(1, 3)
         self._split = split
+        body = QWidget()
+        rows = QVBoxLayout(body)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(split, 1)
+        rows.addWidget(self.statistics)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.notice)
         layout.addWidget(self.form, 1)
-        layout.addWidget(split, 1)
-        layout.addWidget(self.statistics)
-        self.form.in_place_of = (split, self.statistics)
+        layout.addWidget(body, 1)
+        self.form.in_place_of = (body,)

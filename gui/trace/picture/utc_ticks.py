@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gui.picture.ticks import Ticks
+from gui.picture.ticks import MOST, Ticks
 
 _NS = 1_000_000_000
 _DAY_NS = 86_400 * _NS
@@ -24,7 +24,7 @@ def of_utc(start_s: float, stop_s: float, room: int, started_ns: int) -> Ticks:
     if not stop_s > start_s:
         return Ticks((), (), "s")
     begin_ns, end_ns = (started_ns + round(at_s * _NS) for at_s in (start_s, stop_s))
-    step_ns = _step((end_ns - begin_ns) / max(room, 1))
+    step_ns = _step((end_ns - begin_ns) / max(min(room, MOST), 1))
     first = -(-begin_ns // step_ns)
     times_ns = range(first * step_ns, end_ns + 1, step_ns)
     places = tuple((at_ns - started_ns) / _NS for at_ns in times_ns)

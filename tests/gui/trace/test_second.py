@@ -45,6 +45,12 @@ def test_v_shows_another_trial_and_hides_it(both: TraceScreen, qtbot: QtBot) -> 
     assert numbers.now is not None
     assert second.state.edges is not None
     assert not both.statistics.isVisible()
+    # Nor with another trial above it.
+    before = both.state
+    both._choose(3, "", 1)
+    qtbot.waitUntil(lambda: both.state is not before and both.idle())
+    assert second.isVisible()
+    assert not both.statistics.isVisible()
     QTest.keyClick(both.stack, Qt.Key.Key_V)
     assert not second.isVisible()
     assert both.statistics.isVisible()
