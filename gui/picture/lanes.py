@@ -19,7 +19,7 @@ RIGHT_PX = 10.0
 MARKERS_PX = 20.0
 PHASES_PX = 18.0
 SYNC_PX = 44.0
-AXIS_PX = 26.0
+AXIS_PX = 22.0
 SPACE_PX = 6.0
 #: A tick every so many pixels at most: the texts have room beside or above each other.
 _TICK_PX = 15.0
@@ -57,24 +57,25 @@ def laid_out(
     head_px: float = 0.0,
 ) -> Lanes:
     """Return where the lanes lie in a widget; the signals share what the strips leave, and have a
-    free strip of `head_px` above each.
+    free strip of `head_px` above each, where one is asked for.
     """
     wide = max(width - LEFT_PX - RIGHT_PX, 1.0)
     y = 0.0
     markers = QRectF(LEFT_PX, y, wide, MARKERS_PX)
     y += MARKERS_PX
     phases = QRectF(LEFT_PX, y, wide, PHASES_PX if has_phases else 0.0)
-    y += phases.height() + SPACE_PX
+    y += phases.height()
+    above = head_px or SPACE_PX
     bottom = height - AXIS_PX
     below = SYNC_PX + SPACE_PX if has_sync else 0.0
     count = max(len(signals), 1)
-    tall = max((bottom - below - y - SPACE_PX * (count - 1)) / count - head_px, 1.0)
+    tall = max((bottom - below - y) / count - above, 1.0)
     areas = {}
     for name in signals:
-        y += head_px
+        y += above
         areas[name] = QRectF(LEFT_PX, y, wide, tall)
-        y += tall + SPACE_PX
-    sync = QRectF(LEFT_PX, y, wide, SYNC_PX) if has_sync else None
+        y += tall
+    sync = QRectF(LEFT_PX, y + SPACE_PX, wide, SYNC_PX) if has_sync else None
     return Lanes(markers, phases, areas, sync, QRectF(LEFT_PX, bottom, wide, AXIS_PX))
 
 

@@ -250,8 +250,8 @@ class StatisticsBox(QFrame):
                 label.setFont(font)
             first.addWidget(label)
             first.addSpacing(8)
-        for line in rows:
-            line.addStretch(1)
+        rows[0].addStretch(1)
+        rows[1].addWidget(self.remark, 1)
         grid = self._grid
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
@@ -266,7 +266,6 @@ class StatisticsBox(QFrame):
         for line in rows:
             whole.addLayout(line)
         whole.addLayout(grid)
-        whole.addWidget(self.remark)
 
 
 def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:

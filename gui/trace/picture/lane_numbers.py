@@ -17,7 +17,7 @@ from gui.widgets.values import digits, with_u
 from rig.api.traces.statistics import TraceStatistics
 
 #: The height of the strip above a lane.
-HEAD_PX = 17.0
+HEAD_PX = 16.0
 _PENDING = "..."
 
 
