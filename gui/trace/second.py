@@ -42,7 +42,6 @@ class SecondTrace(QWidget):
         self.notice = Notice()
         self.notice.setObjectName("second-notice")
         self.labels = Labels()
-        self.labels.setWordWrap(False)
         self.path = PathField("second-path", "Second trace", "a trace, or a session")
         self.path.setMinimumWidth(60)
         self.path.given.connect(lambda path: self.choose(path))
