@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import signal
+import sys
+import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import ModuleType
+from unittest import mock
 
+from rig.cli.main import main
 from rig.cli.printed.terminal import Terminal
 
 WIDTHS = (80, 100, 140)
@@ -24,6 +32,65 @@ def screen(show: Callable[[Terminal], None], width: int, *, piped: bool = False)
     show(Terminal(file=out, width=width, force_terminal=not piped, color_system=None))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def every(show: Callable[[int, bool], str]) -> str:
+    """Return a screen in each width, and as a program gets it, under headings; `show` is called
+    with the width, and whether it is a program's.
+    """
+    found = [f"===== {width} columns\n{show(width, False)}" for width in WIDTHS]
+    return "\n".join([*found, f"===== piped\n{show(WIDTHS[0], True)}"])
+
+
+def of_command(width: int, piped: bool, *words: str) -> str:
+    """Return what `rig` prints in a terminal of a width, and its exit code, without what hangs on
+    this computer: a session's hashes, which commit to it, and times of a run are
+    zeros.
+    """
+    out = io.StringIO()
+    environment = {
+        "COLUMNS": str(width),
+        "TTY_COMPATIBLE": "0" if piped else "1",
+        "TTY_INTERACTIVE": "0",
+        "NO_COLOR": "1",
+    }
+    # By the module of the program click tells what it is called.
+    program = ModuleType("__main__")
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with (
+        mock.patch.dict(os.environ, environment),
+        mock.patch.object(sys, "argv", ["rig", *words]),
+        mock.patch.dict(sys.modules, {"__main__": program}),
+        mock.patch.object(warnings, "formatwarning", warnings.formatwarning),
+        redirect_stdout(out),
+        redirect_stderr(out),
+    ):
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
+    hashes = r"\b(?:[0-9a-f]{64}|[0-9a-f]{16}(?=\.\.\.))"
+    text = re.sub(hashes, lambda found: "0" * len(found[0]), text)
+    text = re.sub(r"\d:\d\d:\d\d|-:--:--", "0:00:00", text)
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join([f"$ rig {' '.join(words)}", *lines, f"exit code {code}"]) + "\n"
+
+
+def wider(screens: str) -> list[str]:
+    """Return the lines of a stored screen that are wider than the terminal of their heading."""
+    found = []
+    width = 0
+    for line in screens.splitlines():
+        heading = re.fullmatch(r"===== (?:(\d+) columns|piped)", line)
+        if heading is not None:
+            width = int(heading[1] or 0)
+        elif width and len(line) > width and not line.startswith("$ rig"):
+            found.append(line)
+    return found
 
 
 def compare(path: Path, found: str) -> None:

@@ -57,7 +57,7 @@ _MEASURED_ROWS = 1000
 _WIDEST_PX = 420
 #: Border and padding of a cell, both sides together.
 _PADDING_PX = 10
-#: A column of words is shortened to so much, so that the columns behind it are seen.
+#: A column of words is shortened to so much, so that the columns after it are seen.
 _LEAST_PX = 90
 
 
@@ -235,7 +235,7 @@ class Table(QTableView):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Fit the columns into the new width, unless somebody gave them widths of his own."""
+        """Fit the columns into the new width, unless a person changed them."""
         super().resizeEvent(event)
         if self._natural and self._widths() == self._fitted:
             self._fit()
@@ -243,7 +243,7 @@ class Table(QTableView):
     def _fit(self) -> None:
         """Shorten columns of words, the widest first, until all columns are seen."""
         widths = list(self._natural)
-        # The first column says what the row is, numbers say nothing without their units.
+        # The first column says what the row is, and a number is not to be cut.
         words = [
             number for number, one in enumerate(self._rows.columns) if number and not one.right
         ]

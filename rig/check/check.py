@@ -38,6 +38,7 @@ from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.problems import Problem
 from rig.results import document, results
+from rig.results.verdict import Outcome
 from rig.session.turns import interleaved, seed_of
 from rig.store import inventory, session_folder, strict_json
 from rig.store.journal import Journal
@@ -80,6 +81,15 @@ class Check:
     def ok(self) -> bool:
         """Return whether the session is complete and every number was found again."""
         return self.status == "success" and all(finding.ok for finding in self.findings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return PASS where it is, FAIL where something differs; INVALID of a session that did not
+        finish: that has no results.
+        """
+        if self.ok:
+            return Outcome.PASS
+        return Outcome.FAIL if self.status in ("success", UNREAD) else Outcome.INVALID
 
 
 def check(

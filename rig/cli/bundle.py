@@ -6,11 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.table import Table
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
 from rig.cli.options import to_write
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.units import bytes_text
 
 
@@ -41,13 +42,17 @@ def bundle(
     """
     console = Terminal()
     made = support.collect(session, bench, keep_serials=serials, scan=scan)
+    written = None if only_list else made.write(out)
+    size_b = sum(file.size_b for file in made.files)
+    holds = f"{len(made.files)} files, {bytes_text(size_b)}"
+    said = f"wrote {written}: {holds}; look before you send it"
+    if written is None:
+        said = f"nothing was written; it would hold {holds}"
+    print_line(console, escape(said), 2)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
     for file in made.files:
-        console.print(
-            f"  {escape(file.name):<28} {bytes_text(file.size_b):>8}  {escape(file.what)}",
-            soft_wrap=True,
-            highlight=False,
-        )
-    if only_list:
-        console.print("nothing was written")
-        return
-    console.print(escape(f"wrote {made.write(out)}"), soft_wrap=True)
+        table.add_row(f"  {escape(file.name)}", bytes_text(file.size_b), escape(file.what))
+    print_table(console, table)

@@ -21,7 +21,14 @@ from rig.cli import exit_codes
 from rig.cli.kept_session import KeptSession
 from rig.cli.options import SESSIONS_TRY
 from rig.cli.printed.progress import RunProgress
-from rig.cli.printed.terminal import Terminal, escape, print_whole
+from rig.cli.printed.terminal import (
+    Terminal,
+    escape,
+    print_line,
+    print_table,
+    print_whole,
+    table_width,
+)
 from rig.errors import ConfigError, RigError, storage_error
 from rig.host.second_signal import stopped_by_signals
 from rig.interfaces.task import Task
@@ -29,17 +36,19 @@ from rig.network import graph
 from rig.stop import Stop
 from rig.store.session_folder import refuse_unwritable, write_text
 
-_OUT = Terminal()
 _PARTLY = 1
 #: A backend may say a lot of its rule.
 _RULE_WIDTH = 34
 
 
-def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | None) -> int:
+def of_model(
+    wanted: Wanted, names: Sequence[str], root: Path, output: Path | None, as_json: bool
+) -> int:
     """Run what is missing, print the comparison, write its files; return the exit code."""
     refuse_unwritable(root, SESSIONS_TRY)
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")
+    out = Terminal(stderr=as_json)
     graph.read(wanted.model)  # what is no model is one mistake, not one of each backend
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
@@ -51,23 +60,27 @@ def of_model(wanted: Wanted, names: Sequence[str], root: Path, output: Path | No
     backends = []
     with KeptSession() as kept:
         for number, (name, each) in enumerate(planned.items(), start=1):
-            _say(f"[bold]{escape(name)}[/], {number} of {len(planned)}")
-            each = _with_image(each, task, root)
-            backends.append(_run(each, root, task, kept) if isinstance(each, Planned) else each)
-    return _told(comparison.compare(backends, task), output)
+            _say(out, f"[bold]{escape(name)}[/], {number} of {len(planned)}")
+            each = _with_image(out, each, task, root)
+            backends.append(
+                _run(out, each, root, task, kept) if isinstance(each, Planned) else each
+            )
+    return _told(out, comparison.compare(backends, task), output, as_json=as_json)
 
 
-def _with_image(each: Planned | Backend, task: Task | None, root: Path) -> Planned | Backend:
+def _with_image(
+    out: Terminal, each: Planned | Backend, task: Task | None, root: Path
+) -> Planned | Backend:
     """Return a bench with an image of the network, where it has firmware, or why it has none."""
     # Without a task the session itself says why there is none.
     if task is None or not isinstance(each, Planned) or not images.needs_image(each):
         return each
-    _say("  an image of the network is made, where it is not there")
+    _say(out, "  an image of the network is made, where it is not there")
     try:
         return images.with_image(each, task, root)
     except RigError as error:
         failure = Failure.of(error)
-        _say_failure(failure)
+        _say_failure(out, failure)
         return Backend(each.name, None, failure)
 
 
@@ -81,7 +94,7 @@ def _plan(name: str, wanted: Wanted) -> Planned | Backend:
         return Backend(Path(name).stem, None, Failure.of(error))
 
 
-def of_sessions(places: Sequence[Path], output: Path | None) -> int:
+def of_sessions(places: Sequence[Path], output: Path | None, as_json: bool) -> int:
     """Print the comparison of sessions of one model; return the exit code."""
     sessions = [open_session(path) for path in places]
     backends = [Backend(_short(path), each) for path, each in zip(places, sessions, strict=True)]
@@ -89,7 +102,8 @@ def of_sessions(places: Sequence[Path], output: Path | None) -> int:
         backends = [
             Backend(path.name, each.session) for path, each in zip(places, backends, strict=True)
         ]
-    return _told(comparison.compare(backends), output)
+    out = Terminal(stderr=as_json)
+    return _told(out, comparison.compare(backends), output, as_json=as_json)
 
 
 def _short(path: Path) -> str:
@@ -107,62 +121,102 @@ def _task(planned: Planned) -> Task | None:
     return None
 
 
-def _run(planned: Planned, root: Path, task: Task | None, kept: KeptSession) -> Backend:
+def _run(
+    out: Terminal, planned: Planned, root: Path, task: Task | None, kept: KeptSession
+) -> Backend:
     before = runs.earlier(planned, root, task)
     if before is not None and before.status == "success":
-        _say(f"  is there: {escape(str(before.path))}")
+        _say(out, f"  is there: {escape(str(before.path))}")
         backend = Backend(planned.name, before)
     else:
         stop = Stop()
-        with stopped_by_signals(stop), RunProgress(_OUT) as progress:
+        with stopped_by_signals(stop), RunProgress(out) as progress:
             backend = runs.run(planned, root, task, (progress, kept), stop)
     if backend.failure is not None:
-        _say_failure(backend.failure)
+        _say_failure(out, backend.failure)
     if backend.session is not None and task is not None:
         stop = Stop()
         try:
             with stopped_by_signals(stop), stop.heard():
                 trains.record(backend.session, range(len(task)))
         except RigError as error:
-            _say(f"  no spike trains: {escape(error.cause)}")
+            _say(out, f"  no spike trains: {escape(error.cause)}")
     return backend
 
 
-def _say_failure(failure: Failure) -> None:
-    _say(f"  [red]did not run[/]: {escape(failure.cause)}")
+def _say_failure(out: Terminal, failure: Failure) -> None:
+    _say(out, f"  [red]did not run[/]: {escape(failure.cause)}")
     for name, text in (("evidence", failure.evidence), ("try", failure.try_next)):
         if text:
-            _say(f"  {name}: {escape(text)}")
+            _say(out, f"  {name}: {escape(text)}")
 
 
-def _told(found: ModelComparison, output: Path | None) -> int:
-    for line in forms.about(found):
-        _say(escape(line))
-    heads = forms.head(found)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in heads[:-1]:
-        justify: Literal["left", "right"] = "left" if name == heads[0] else "right"
-        table.add_column(escape(name), justify=justify, no_wrap=True)
-    table.add_column(escape(heads[-1]), overflow="fold", max_width=_RULE_WIDTH)
-    for row in found.rows:
-        if row.failure is None:
-            table.add_row(*map(escape, forms.cells(row, found)))
-        else:
-            table.add_row(escape(row.name), "[red]did not run[/]")
-    if whole := forms.quantisation_cells(found):
-        table.add_row(*map(escape, whole), style="dim")
-    print_whole(_OUT, table)
-    _say(f"[dim]{escape(forms.CAPTION)}[/]")
+def _told(out: Terminal, found: ModelComparison, output: Path | None, *, as_json: bool) -> int:
+    if as_json:
+        Terminal().out(forms.json_text(found).rstrip("\n"))
+    what, *about = forms.about(found)
+    _say(out, escape(what))
+    _print_table(out, found)
+    for line in about:
+        _say(out, escape(line))
+    _say(out, f"[dim]{escape(forms.CAPTION)}[/]")
     for line in forms.remarks(found):
-        _say(escape(line))
+        _say(out, escape(line))
     if output is not None:
-        _write(found, output)
+        _write(out, found, output)
     if any(row.failure is not None for row in found.rows):
         return _PARTLY
     return exit_codes.of_outcomes(row.verdict for row in found.rows if row.verdict is not None)
 
 
-def _write(found: ModelComparison, folder: Path) -> None:
+def _print_table(out: Terminal, found: ModelComparison) -> None:
+    """Print a line a backend; in a terminal that is too narrow a column a backend, in as many
+    tables as that takes.
+    """
+    heads = forms.head(found)
+    lines = [
+        [escape(row.name), "[red]did not run[/]"]
+        if row.failure is not None
+        else list(map(escape, forms.cells(row, found)))
+        for row in found.rows
+    ]
+    if whole := forms.quantisation_cells(found):
+        lines.append([f"[dim]{escape(cell)}[/]" for cell in whole])
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head in heads[:-1]:
+        justify: Literal["left", "right"] = "left" if head == heads[0] else "right"
+        table.add_column(escape(head), justify=justify, no_wrap=True)
+    table.add_column(escape(heads[-1]), overflow="fold", max_width=_RULE_WIDTH)
+    for line in lines:
+        table.add_row(*line)
+    if not out.is_terminal or table_width(out, table) <= out.width:
+        print_whole(out, table)
+        return
+    while lines:
+        count = next(
+            (n for n in range(len(lines), 1, -1) if _fits(out, _upright(heads, lines[:n]))), 1
+        )
+        print_table(out, _upright(heads, lines[:count]))
+        out.print()
+        lines = lines[count:]
+
+
+def _fits(out: Terminal, table: Table) -> bool:
+    return table_width(out, table) <= out.width
+
+
+def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(escape(heads[0]), no_wrap=True)
+    for line in lines:
+        table.add_column(line[0], overflow="fold", max_width=_RULE_WIDTH)
+    for number, head in enumerate(heads[1:], start=1):
+        cells = [line[number] if number < len(line) else "" for line in lines]
+        table.add_row(escape(head), *cells)
+    return table
+
+
+def _write(out: Terminal, found: ModelComparison, folder: Path) -> None:
     texts = {"csv": forms.csv_text, "json": forms.json_text, "md": forms.markdown}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,8 +226,8 @@ def _write(found: ModelComparison, folder: Path) -> None:
             picture.write(found, folder / f"comparison.{ending}")
     except OSError as error:
         raise storage_error(error, folder) from error
-    _say(f"written: {escape(str(folder))}/comparison.csv, .json, .md, .png, .svg")
+    _say(out, f"written: {escape(str(folder))}/comparison.csv, .json, .md, .png, .svg")
 
 
-def _say(text: str) -> None:
-    _OUT.print(text, soft_wrap=True, highlight=False)
+def _say(out: Terminal, text: str, indent: int = 2) -> None:
+    print_line(out, text, indent)

@@ -11,7 +11,7 @@ from rig.api.report import write_report
 from rig.check.check import check
 from rig.cli.exit_codes import FAIL
 from rig.cli.options import session_argument
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, print_line
 from rig.store.event_file import mend
 from rig.store.session_folder import (
     PARTIAL_SUFFIX,
@@ -39,9 +39,9 @@ def report(path: Path) -> int:
     page = write_report(path, hashed=not changed, trials=trials)
     Terminal().print(escape(str(page)), soft_wrap=True)
     if changed:
-        Terminal(stderr=True).print(
-            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig "
-            f"check {escape(str(path))}",
-            soft_wrap=True,
+        said = (
+            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): "
+            f"rig check {escape(str(path))}"
         )
+        print_line(Terminal(stderr=True), said, 2)
     return FAIL if changed else 0

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from rig import typed
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
-from rig.cli.options import NO_SESSIONS, has_sessions, sessions_option
-from rig.cli.printed.terminal import Terminal, escape, print_table, table_width
+from rig.cli.options import NO_SESSIONS, has_sessions, json_option, sessions_option
+from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.errors import DataError
 from rig.units import bytes_text
 
@@ -36,31 +39,50 @@ _COLOURS = {
     metavar="SESSION",
     help="Give this session the words as its tags instead; none takes them away.",
 )
-def sessions(words: Sequence[str], sessions: Path, tagged: str | None) -> None:
+@json_option
+def sessions(words: Sequence[str], sessions: Path, tagged: str | None, as_json: bool) -> None:
     """List sessions, the newest first, with verdict, size and tags.
 
     WORD: only those in which every word is found. #TAG is a whole tag; status:killed and
     verdict:fail name what they say; after --, -WORD leaves out.
     """
-    out = Terminal()
+    out = Terminal(stderr=as_json)
     if tagged is not None:
         kept = tags.write(_session(sessions, tagged), words)
-        out.print(escape(f"{tagged}: {' '.join(kept) or 'no tags'}"), soft_wrap=True)
+        print_line(out, escape(f"{tagged}: {' '.join(kept) or 'no tags'}"), 2)
+        if as_json:
+            Terminal().out(json.dumps({"session": tagged, "tags": kept}, indent=1))
         return
     if not has_sessions(sessions):
         out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
         return
     found = listing.Listing(sessions)
     rows = listing.search(found.rows(), " ".join(words))
+    if as_json:
+        tree = {"folder": str(sessions), "sessions": list(map(_tree, rows)), "error": found.fault}
+        Terminal().out(json.dumps(tree, indent=1))
     if rows:
         print_rows(out, rows)
-    out.print(escape(listing.summary(rows)), soft_wrap=True)
+    print_line(out, escape(listing.summary(rows)), 2)
     for row in rows:
         if row.status == listing.UNREADABLE:
-            said = f"{row.name} cannot be read: {row.reason}"
-            out.print(f"[yellow]{escape(said)}[/]", soft_wrap=True)
+            print_line(out, f"[yellow]{escape(f'{row.name} cannot be read: {row.reason}')}[/]", 2)
     if found.fault:
-        out.print(f"[yellow]{escape(found.fault)}[/]", soft_wrap=True)
+        print_line(out, f"[yellow]{escape(found.fault)}[/]", 2)
+
+
+def _tree(row: Listed) -> dict[str, Any]:
+    """Return a session as JSON; `error` says of one that cannot be read why."""
+    content = typed.to_json(row)
+    outcome, reason = content.pop("verdict"), content.pop("reason")
+    unreadable = row.status == listing.UNREADABLE
+    return {
+        "session": str(row.path),
+        "outcome": outcome,
+        **{key: value for key, value in content.items() if key != "path"},
+        "reason": "" if unreadable else reason,
+        "error": reason if unreadable else "",
+    }
 
 
 def _session(root: Path, name: str) -> Path:
@@ -75,11 +97,7 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
     In the narrowest one labels take several lines.
     """
     heads = [head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)]
-    table = _table(rows, heads)
-    while out.is_terminal and len(heads) > _KEPT and table_width(out, table) > out.width:
-        heads.pop()
-        table = _table(rows, heads)
-    print_table(out, table)
+    print_table(out, *(_table(rows, heads[:many]) for many in range(len(heads), _KEPT - 1, -1)))
 
 
 def _table(rows: Sequence[Listed], heads: Sequence[str]) -> Table:

@@ -31,7 +31,8 @@ from gui.theme import THEMES
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel, ShortenedLabel
 from tests.conftest import ROOT
-from tests.gui.clipping import clipped, look
+from tests.gui.clipping import clipped
+from tests.gui.pages import look
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -57,7 +58,7 @@ def test_no_text_is_cut_on_any_page(qtbot: QtBot, sessions: Path, tmp_path: Path
 
 
 def test_no_text_is_cut_at_scale_2(sessions: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "tests.gui.clipping", str(sessions), str(tmp_path / "gui.json")]
+    words = [sys.executable, "-m", "tests.gui.pages", str(sessions), str(tmp_path / "gui.json")]
     done = subprocess.run(
         [*words, "dark"],
         cwd=ROOT,

@@ -103,6 +103,6 @@ def test_what_tab_does_not_reach_is_found(qtbot: QtBot) -> None:
         column.addWidget(field)
     top.show()
     assert missed(top, qtbot) == []
-    # Tab into a widget with a proxy goes on behind the proxy.
+    # Tab into a widget with a proxy goes on after the proxy.
     box.setFocusProxy(fields[1])
     assert missed(top, qtbot) == ["QLineEdit field-0"]

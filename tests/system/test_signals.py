@@ -74,7 +74,7 @@ def test_a_signal_in_a_frame_that_swallows_exceptions_stops_the_run(
     assert f"  try: rig resume {lines.parent.parent}\n" in done.stderr
     assert "ignored" not in done.stderr and "Traceback" not in done.stderr
     checked = rig("check", lines.parent.parent)
-    assert "session abort" in checked.stdout and "rig resume" in checked.stdout
+    assert "status abort" in checked.stdout and "rig resume" in checked.stdout
 
 
 def test_a_signal_while_a_trace_is_recovered_ends_resume(tmp_path: Path) -> None:

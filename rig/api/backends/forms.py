@@ -124,9 +124,10 @@ def _agreed(agreed: Agreed | None) -> str:
 
 def about(found: ModelComparison) -> list[str]:
     """Return the lines above the table."""
+    what = f"{found.task}, {found.scenario}, {found.samples} samples: {found.data}"
     lines = [
-        f"{found.model}; {found.task}, {found.scenario}, {found.samples} samples: {found.data}",
-        f"reference: {found.reference}",
+        "; ".join(filter(None, (found.model, what))),
+        f"reference: {found.reference.removesuffix(', ')}",
     ]
     if found.complexity is not None:
         lines.append(complexity_text.sentence(found.complexity))

@@ -21,9 +21,15 @@ def factor(pair: MetricPair) -> tuple[float, str]:
     return scale(max(values, default=None), pair.unit)
 
 
-def value_text(pair: MetricPair, row: MetricResult | None, notes: Notes | None = None) -> str:
-    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are compared;
-    long reasons of missing ones go to the `notes` of a table.
+def value_text(
+    pair: MetricPair,
+    row: MetricResult | None,
+    notes: Notes | None = None,
+    *,
+    with_interval: bool = True,
+) -> str:
+    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are compared, or
+    without; long reasons of missing ones go to the `notes` of a table.
     """
     if row is None:
         return "-"
@@ -33,7 +39,7 @@ def value_text(pair: MetricPair, row: MetricResult | None, notes: Notes | None =
         value = told.value
     else:
         value = "-" if row.value is None else f"{row.value * many:.4g}"
-    interval = ends(pair.interval(row), row.value, many)
+    interval = ends(pair.interval(row), row.value, many) if with_interval else ""
     if notes is not None:
         interval = notes.cell(interval)
     if interval and not interval.startswith("±"):

@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, print_line, print_table
 from rig.results.budget_table import BudgetCell
 from rig.results.budget_table import table as budget_table
 from rig.results.document import Results
@@ -15,18 +15,19 @@ from rig.units import share
 
 #: A component below this share everywhere is left out of the terminal's table; the report has all.
 _TELLING = 1e-5
+_TITLE = "standard uncertainty of the same samples, measured again: share of the value"
+_BRACKETS = "in brackets: contained in the scatter"
 
 
 def print_budget(console: Console, results: Results) -> None:
     """Print the uncertainty budgets side by side: shares of the value, what the scatter contains
     already in brackets.
     """
-    title = "standard uncertainty of the same samples, measured again: share of the value"
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
-    )
     budget = budget_table(results)
-    table.add_column("component", overflow="fold")
+    if not budget.rows:
+        return
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column(" component")
     for column in budget.columns:
         table.add_column(escape(column.name).replace("_", "\n"), justify="right", no_wrap=True)
     telling = [
@@ -35,21 +36,19 @@ def print_budget(console: Console, results: Results) -> None:
         if any(cell and cell.relative >= _TELLING for cell in cells)
     ]
     for component, cells in telling:
-        table.add_row(escape(component), *(_cell(cell) for cell in cells))
-    if len(telling) < len(budget.rows):
-        table.caption = (
-            "in brackets: contained in the scatter; "
-            f"{len(budget.rows) - len(telling)} smaller components not shown"
-        )
+        table.add_row(f" {escape(component)}", *(_cell(cell) for cell in cells))
     combined = [column.standard_uncertainty / column.value for column in budget.columns]
     expanded = [column.expanded_uncertainty / column.value for column in budget.columns]
-    table.add_row("[bold]all[/]", *(f"[bold]{share(part)}[/]" for part in combined))
-    table.add_row(
-        "factor for 95 %", *(f"{column.coverage_factor:.2f}" for column in budget.columns)
-    )
-    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded))
-    if budget.rows:
-        console.print(table)
+    table.add_row(" [bold]all[/]", *(f"[bold]{share(part)}[/]" for part in combined))
+    table.add_row(" [bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded))
+    print_line(console, f" {_TITLE}", 1)
+    print_table(console, table)
+    shown = [cell for _, cells in telling for cell in cells if cell is not None]
+    remarks = [] if all(cell.counted for cell in shown) else [_BRACKETS]
+    if left := len(budget.rows) - len(telling):
+        remarks.append(f"{left} smaller components not shown")
+    if remarks:
+        print_line(console, f" {'; '.join(remarks)}", 1)
 
 
 def _cell(cell: BudgetCell | None) -> str:

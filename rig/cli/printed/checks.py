@@ -1,48 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of a session's check, printed."""
+"""What a session's check came to, printed."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from rig.check.check import Check
-from rig.cli.printed.terminal import Terminal, escape
+from rig.check.check import UNREAD, Check
+from rig.cli.printed.labels import badge_lines, print_labels
+from rig.cli.printed.summary import reasons
+from rig.cli.printed.terminal import Terminal, escape, print_line, print_named
+from rig.cli.printed.verdicts import BADGES
+from rig.model.finding import Finding
+from rig.results.document import Results
+from rig.results.labels import Label
+from rig.results.verdict import Outcome
 from rig.store.journal import RESUMABLE
 from rig.units import bytes_text
+
+#: So many differences are shown where not all findings are.
+_DIFFERENCES = 8
+_UNCHANGED = "unchanged"
 
 
 def print_recovery(path: Path, limit_s: float) -> None:
     """Print that what is left of a trace is being recovered, and the longest time for that."""
     size = bytes_text(path.stat().st_size)
     said = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
-    Terminal(stderr=True).print(escape(said), soft_wrap=True)
+    print_line(Terminal(stderr=True), escape(said), 2)
 
 
-def print_check(console: Console, path: Path, checked: Check) -> None:
-    """Print what a check found; what is as it should be only as a count."""
-    good = sum(finding.ok for finding in checked.findings)
-    stands = f"{good} of {len(checked.findings)} checks equal"
-    console.print(
-        f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True
-    )
+def print_answer(console: Console, checked: Check, marked: Sequence[Label], *, wide: bool) -> None:
+    """Print what a check came to, and the labels of the session, with `wide` what they mean."""
+    print_line(console, f"{BADGES[checked.outcome]} {escape(_answer(checked))}", 7)
+    if wide:
+        print_labels(console, marked)
+        return
+    for line in badge_lines(marked, console.width):
+        print_line(console, line, 7)
+
+
+def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) -> None:
+    """Print what differs, the chain, and what to do next; of what is as it should be which files
+    that were, or with `wide` every finding.
+    """
+    bad = [finding for finding in checked.findings if not finding.ok]
+    for finding in bad if wide else bad[:_DIFFERENCES]:
+        cut_off = finding.detail.startswith("was cut off")
+        word = "[yellow]cut off[/]" if cut_off else "[red]differs[/]"
+        print_line(console, f" {word} {escape(finding.name)}: {escape(finding.detail)}", 9)
+    if not wide and len(bad) > _DIFFERENCES:
+        print_named(console, "", f"{len(bad) - _DIFFERENCES} more differences: --wide")
+    good = [finding for finding in checked.findings if finding.ok]
+    if wide:
+        for finding in good:
+            said = f"{escape(finding.name)}: {escape(finding.detail)}"
+            print_line(console, f" [green]equal[/]   {said}", 9)
+    else:
+        for said in _equal(good):
+            print_named(console, "equal", said)
     if checked.head:
-        console.print(f"chain {checked.head}", soft_wrap=True, highlight=False)
-    for finding in checked.findings:
-        if not finding.ok:
-            word = (
-                "[yellow]cut off[/]"
-                if finding.detail.startswith("was cut off")
-                else "[red]differs[/]"
-            )
-            console.print(
-                f"{word} {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True
-            )
+        print_named(console, "chain", checked.head)
+    print_named(console, "session", str(path))
+    if again := _again(path, checked, wide):
+        print_named(console, "next", again)
+
+
+def _answer(checked: Check) -> str:
+    good = sum(finding.ok for finding in checked.findings)
+    count = f"{good} of {len(checked.findings)} checks equal"
+    if checked.outcome is Outcome.PASS:
+        return f"every number of the session is found again: {count}"
+    if checked.outcome is Outcome.INVALID:
+        return f"the session did not finish (status {checked.status}): {count}"
+    if checked.status == UNREAD:
+        return "not read: what lies in the folder belongs into no session"
+    return f"the session was changed, or its numbers are not found again: {count}"
+
+
+def _equal(good: Sequence[Finding]) -> Iterator[str]:
+    """Yield what was found of the whole session, which files of trials were made again, and how
+    many files have their hash.
+    """
+    made = [finding for finding in good if finding.detail != _UNCHANGED]
+    for finding in made:
+        if "/" not in finding.name:
+            yield f"{finding.name}: {finding.detail}"
+    inside = [finding.name.split("/", 1) for finding in made if "/" in finding.name]
+    counts = Counter(name for _, name in inside)
+    parts = []
+    for count in dict.fromkeys(counts.values()):
+        names = [name for name, one in counts.items() if one == count]
+        parts.append(f"{', '.join(names)} of {_plural(count, 'trial')}")
+    if whole := len(good) - len(made):
+        parts.append(f"{_plural(whole, 'file')} unchanged")
+    if parts:
+        yield "; ".join(parts)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _again(path: Path, checked: Check, wide: bool) -> str:
     if checked.status in RESUMABLE:
-        console.print(f"try: rig resume {escape(str(path))}", soft_wrap=True)
-    for finding in checked.findings:
-        if finding.ok and finding.detail != "unchanged":
-            console.print(
-                f"[green]equal[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True
-            )
+        return f"rig resume {path}"
+    if checked.outcome is Outcome.FAIL:
+        return "another copy of the session, or measure again"
+    return "" if wide else f"rig check {path} --wide"
+
+
+def print_session_verdict(console: Console, results: Results) -> None:
+    """Print what the numbers that were found again come to."""
+    first, *further = reasons(results)
+    said = escape("; ".join([first, *further]))
+    print_line(console, f" [bold]verdict[/] {BADGES[results.outcome]} {said}", 9)

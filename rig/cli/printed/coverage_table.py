@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from rig.cli.printed.terminal import escape
+from rig.cli.printed.terminal import escape, print_line, print_table
 from rig.model.grid import DONE, FAILED, Coverage, Covered
 
 
@@ -17,10 +17,11 @@ def print_states(console: Console, coverage: Coverage) -> None:
     """Print how many cells are done, and of each workload that is not whole, what is missing or why
     it failed.
     """
-    console.print(
+    said = (
         f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
         f"{coverage.missing} missing"
     )
+    print_line(console, said, 2)
     for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
         cells = [
             cell for cell in coverage.cells if cell.workload == workload and cell.state != DONE
@@ -29,23 +30,27 @@ def print_states(console: Console, coverage: Coverage) -> None:
             of_state = [cell for cell in cells if cell.state == state]
             reasons = dict.fromkeys(reason for cell in of_state for reason in cell.failures)
             whats = ", ".join(cell.what for cell in of_state)
-            console.print(
-                f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}",
-                soft_wrap=True,
-            )
+            said = ": ".join([f"{workload} {whats}", *reasons])
+            print_line(console, f"  [red]{escape(state)}[/] {escape(said)}", 4)
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
-    """Print a table of workloads and what is asked of each, then what is not done."""
+    """Print a table of workloads and what is asked of each, after what is not done."""
     whats = list(dict.fromkeys(cell.what for cell in cells))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     found = {(cell.workload, cell.what): cell for cell in cells}
-    for title in ("workload", *whats):
-        table.add_column(escape(title), no_wrap=True)
-    for workload in dict.fromkeys(cell.workload for cell in cells):
-        table.add_row(escape(workload), *(_state(found.get((workload, what))) for what in whats))
-    console.print(table)
+    tables = []
+    # In a narrow terminal a cell has a line for each of its words.
+    for break_words in (False, True):
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        table.add_column(" workload", no_wrap=True)
+        for what in whats:
+            table.add_column(escape(what), no_wrap=not break_words)
+        for workload in dict.fromkeys(cell.workload for cell in cells):
+            states = (_state(found.get((workload, what))) for what in whats)
+            table.add_row(f" {escape(workload)}", *states)
+        tables.append(table)
     print_states(console, Coverage.of(cells))
+    print_table(console, *tables)
 
 
 def _state(cell: Covered | None) -> str:

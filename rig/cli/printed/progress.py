@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from rig.cli.printed.checks import print_recovery
-from rig.cli.printed.terminal import Terminal, escape
+from rig.cli.printed.terminal import Terminal, escape, print_line
 from rig.live.running import RunningSession, RunState
 from rig.model.metric import Prominence
 from rig.store.events import (
@@ -61,7 +61,7 @@ class RunProgress:
             TextColumn("left"),
             _LeftColumn(self._running),
         )
-        self._progress = Progress(*columns, console=console, transient=not console.is_terminal)
+        self._progress = Progress(*columns, console=console, transient=True)
         self._console = console
         self._task: TaskID | None = None
         self._interleaved = False
@@ -97,24 +97,20 @@ class RunProgress:
             case Recovering():
                 print_recovery(event.trace, event.limit_s)
             case SessionStarted():
-                self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
+                print_line(self._console, f"session [bold]{escape(str(event.folder))}[/]", 2)
                 self._begin(event.provenance)
             case SessionResumed():
                 stands = (
                     f"goes on: {event.finished} of {event.trials} trials are finished, "
                     f"{event.done} queries of the next are done"
                 )
-                self._console.print(
-                    f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True
-                )
+                said = f"session [bold]{escape(str(event.folder))}[/] {stands}"
+                print_line(self._console, said, 2)
                 self._begin(SessionFolder(event.folder).provenance())
             case TrialFinished():
                 for problem in event.trial.problems:
-                    self._console.print(
-                        f"[red]trial {event.trial.number}: {problem.code}[/] "
-                        f"{escape(problem.detail)}",
-                        soft_wrap=True,
-                    )
+                    where = f"[red]trial {event.trial.number}: {problem.code}[/]"
+                    print_line(self._console, f"{where} {escape(problem.detail)}", 2)
             case _:
                 return
 

@@ -12,13 +12,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from rig.cli.printed.labels import badge
+from rig.cli.printed.labels import badge_lines
 from rig.cli.printed.terminal import escape, print_whole
 from rig.cli.printed.verdicts import BADGES
 from rig.model.metric import Prominence, Statistic
 from rig.results import off_trial, verdict
 from rig.results.document import IntervalResult, MetricResult, Results, VerdictResult
-from rig.results.labels import SUBSET
 from rig.results.replication import LIMIT, TRIALS, deviation
 from rig.results.stated import Notes, stated
 from rig.results.verdict import Outcome
@@ -60,21 +59,7 @@ def _verdict(results: Results, width: int) -> list[str]:
         f"{BADGES[results.outcome]} {escape(lines[0])}{' ' * max(room, 1)}[dim]{escape(what)}[/]"
     ]
     found += [f"{_INDENT}{escape(line)}" for line in (*lines[1:], *further)]
-    return found + _labels(results, width)
-
-
-def _labels(results: Results, width: int) -> list[str]:
-    """Return the labels in a line, with the part of the data that was measured."""
-    if not results.labels:
-        return []
-    # A badge begins with a blank of its own.
-    badges = _INDENT[1:] + " ".join(map(badge, results.labels))
-    part = results.data.subset if results.labels[-1].text == SUBSET else ""
-    taken = len(_INDENT) + sum(len(label.text) + 3 for label in results.labels)
-    if taken + len(part) <= width:
-        return [f"{badges} {escape(part)}"]
-    rest = textwrap.wrap(part, width - len(_INDENT))
-    return [badges, *(f"{_INDENT}{escape(line)}" for line in rest)]
+    return found + badge_lines(results.labels, width)
 
 
 def reasons(results: Results) -> list[str]:

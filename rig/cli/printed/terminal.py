@@ -19,9 +19,9 @@ from rich.text import Text
 from rig.errors import BenchError, RigError
 from rig.plain_text import one_line, visible
 
-_WORD = re.compile(r"\S+\s*")
 #: More than any table is wide.
 _UNBOUND = 1000
+_WORD = re.compile(r"\s*\S+\s*")
 
 
 class Terminal(Console):
@@ -105,38 +105,21 @@ def print_whole(console: Console, table: Table) -> None:
 
 
 def say(console: Console, text: str, lead: str = "") -> None:
-    """Print a text behind a lead, both with markup: in a terminal its lines end between words and
-    go on below its beginning; a program gets one line.
+    """Print a text after a lead, both with markup; further lines begin below its beginning."""
+    print_line(console, lead + text, console.render_str(lead, highlight=False).cell_len)
 
-    A word that is wider than the terminal, as a path, stays whole, to be copied.
+
+def print_table(console: Console, *tables: Table) -> None:
+    """Print the first of some tables, the widest first, that a terminal is wide enough for, else
+    the last one with cells of several lines; for a program the first, as wide as it is.
     """
-    head, body = (console.render_str(part, highlight=False) for part in (lead, text))
     if not console.is_terminal:
-        console.print(head + body, soft_wrap=True)
+        print_whole(console, tables[0])
         return
-    for line in body.divide(_breaks(body.plain, console.width - head.cell_len)):
-        line.rstrip()
-        console.print(head + line, soft_wrap=True)
-        head = Text(" " * head.cell_len)
-
-
-def _breaks(text: str, width: int) -> list[int]:
-    """Return where the lines of a text of a width begin, after the first: always at a word."""
-    begins = []
-    used = 0
-    for word in _WORD.finditer(text):
-        if used and used + cell_len(word[0].rstrip()) > width:
-            begins.append(word.start())
-            used = 0
-        used += cell_len(word[0])
-    return begins
-
-
-def print_table(console: Console, table: Table) -> None:
-    """Print a table whose wide cells go on in more lines where the terminal is narrower than it; a
-    program gets one line a row.
-    """
-    if console.is_terminal and console.measure(table).minimum <= console.width:
+    for table in tables:
+        if table_width(console, table) <= console.width:
+            break
+    if console.measure(table).minimum <= console.width:
         console.print(table)
     else:
         print_whole(console, table)
@@ -148,6 +131,40 @@ def node_table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, no_wrap=heading != headings[-1])
     return table
+
+
+def print_line(console: Console, line: str, indent: int = 0) -> None:
+    """Print a line of ours; in a terminal that is narrower it goes on below, indented, and breaks
+    between words. A word that is wider than the terminal, such as a path, stays whole.
+    """
+    text = console.render_str(line, highlight=False)
+    if not console.is_terminal or text.cell_len <= console.width:
+        console.print(text, soft_wrap=True)
+        return
+    first, *further = text.divide(_breaks(text.plain, console.width, indent))
+    first.rstrip()
+    console.print(first, soft_wrap=True)
+    for rest in further:
+        rest.rstrip()
+        rest.pad_left(indent)
+        console.print(rest, soft_wrap=True)
+
+
+def _breaks(text: str, width: int, indent: int) -> list[int]:
+    """Return where the lines of a text begin, but the first: those have `indent` cells less."""
+    found = []
+    taken = 0
+    for word in _WORD.finditer(text):
+        if taken > indent and taken + cell_len(word.group().rstrip()) > width:
+            found.append(word.start())
+            taken = indent
+        taken += cell_len(word.group())
+    return found
+
+
+def print_named(console: Console, name: str, text: str, width: int = 8) -> None:
+    """Print text beside its name, in a column of this width: "next     rig view SESSION"."""
+    print_line(console, f" [bold]{escape(name):<{width}}[/]{escape(text)}", width + 1)
 
 
 def print_error(console: Console, error: RigError) -> None:

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from rig.cli.printed.terminal import escape, print_whole
+from rig.cli.printed.terminal import escape, print_line, print_table
 from rig.results import judging, labels, replication, verdict
 from rig.results.claim import Claim
 from rig.results.document import MetricResult, Results, VerdictResult
@@ -36,9 +36,9 @@ def print_verdict(
     reason = f": {found.reason}" if found.reason else ""
     badge = BADGES[found.judged]
     line = f"{name} {badge}{escape(about)}{beside}{escape(reason)}"
-    console.print(line, soft_wrap=True)
+    print_line(console, line, 2)
     for text in _remarks(found):
-        console.print(f"  [dim]{escape(text)}[/]", soft_wrap=True)
+        print_line(console, f"  [dim]{escape(text)}[/]", 4)
 
 
 def _remarks(found: VerdictResult) -> list[str]:
@@ -76,32 +76,32 @@ def _few_reasons(found: VerdictResult) -> str:
 def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> None:
     """Print the words of each rule, the policy, and every metric that was not tested."""
     for name, found in verdicts.items():
-        console.print(f"{name}, rule {escape(found.rule)}: {escape(found.rule_text)}.")
-    console.print(f"policy: {escape(replication.POLICY)}")
+        said = f"{name}, rule {found.rule}: {found.rule_text}."
+        print_line(console, escape(said), 2)
+    print_line(console, f"policy: {escape(replication.POLICY)}", 2)
     for name, found in verdicts.items():
         for reason, metrics in verdict.reasons(found.not_tested).items():
-            console.print(f"{name} does not test {escape(', '.join(metrics))}: {escape(reason)}.")
+            said = f"{name} does not test {', '.join(metrics)}: {reason}."
+            print_line(console, escape(said), 2)
 
 
 def print_claim(
     console: Console, claim: Claim, verdicts: Mapping[str, VerdictResult], results: Results
 ) -> None:
-    """Print each claimed value beside what was measured, and the verdicts."""
+    """Print the verdicts, and each claimed value beside what was measured."""
     marked = results.labels
     if claim.labels:
-        console.print(
-            f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]",
-            soft_wrap=True,
-        )
-    table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("metric", "claimed", "measured", "deviation", "limit"):
-        table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
-    for name, value in claim.values.items():
-        cells, failed = _cells(name, value, verdicts, results.metrics.get(name))
-        table.add_row(escape(name), *map(escape, cells), style="red" if failed else "")
-    print_whole(console, table)
+        said = f"the claim is a result of: {', '.join(claim.labels)}"
+        print_line(console, f"[yellow]{escape(said)}[/]", 2)
     for name, found in verdicts.items():
         print_verdict(console, name, found, marked)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for heading in (" metric", "claimed", "measured", "deviation", "limit"):
+        table.add_column(heading, justify="left" if heading == " metric" else "right", no_wrap=True)
+    for name, value in claim.values.items():
+        cells, failed = _cells(name, value, verdicts, results.metrics.get(name))
+        table.add_row(f" {escape(name)}", *map(escape, cells), style="red" if failed else "")
+    print_table(console, table)
 
 
 def _cells(

@@ -20,7 +20,7 @@ import pytest
 from benchmarks import forgeries
 from benchmarks.forger import edit_json, edit_lines, rehash, remake
 from rig.check.check import check
-from rig.cli.printed.checks import print_check
+from rig.cli.printed.checks import print_answer, print_findings
 from rig.cli.printed.terminal import Terminal, print_error
 from rig.errors import RigError
 from rig.session.session import open_bench
@@ -255,7 +255,8 @@ def shown(folder: Path) -> str:
     try:
         checked = check(folder, MEMORY.read)
         assert not checked.ok
-        print_check(terminal, folder, checked)
+        print_answer(terminal, checked, (), wide=True)
+        print_findings(terminal, folder, checked, wide=True)
     except RigError as error:
         print_error(terminal, error)
     text = terminal.file.getvalue()

@@ -171,7 +171,7 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
     ]
     checked = rig("check", folder, cwd=tmp_path)
     assert checked.returncode == 1
-    assert "session abort" in checked.stdout and "samples measured" in checked.stdout
+    assert "status abort" in checked.stdout and "samples measured" in checked.stdout
 
 
 @pytest.mark.skipif(
@@ -203,7 +203,7 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
         assert done.returncode == 3, done.stderr
         assert "full" in done.stderr and "Traceback" not in done.stderr
         checked = rig("check", next(disk.iterdir()), cwd=tmp_path)
-        assert "session fail" in checked.stdout and "samples measured" in checked.stdout
+        assert "status fail" in checked.stdout and "samples measured" in checked.stdout
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 

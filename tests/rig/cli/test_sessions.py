@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rig.api.archive import listing
 from rig.api.archive.listing import Listed
 from rig.cli import sessions
+from rig.cli.main import rig as command
 from rig.results.verdict import Outcome
 from tests import screens
 
@@ -38,15 +43,46 @@ ROWS = [
 SCREENS = Path(__file__).parent / "screens"
 
 
-@pytest.mark.parametrize("width", screens.WIDTHS)
-def test_a_list_is_the_stored_one(width: int) -> None:
-    found = screens.screen(lambda out: sessions.print_rows(out, ROWS), width)
-    screens.compare(SCREENS / f"sessions-{width}.txt", found)
-    assert max(map(len, found.splitlines())) <= width
-    assert found.count("SIMULATED") == 3
+def test_a_list_is_the_stored_one() -> None:
+    found = screens.every(
+        lambda width, piped: screens.screen(
+            lambda out: sessions.print_rows(out, ROWS), width, piped=piped
+        )
+    )
+    screens.compare(SCREENS / "sessions.txt", found)
+    assert not screens.wider(found)
+    # For a program there is a line a session.
+    *terminals, piped = found.split("=====")[1:]
+    assert all(terminal.count("SIMULATED") == 3 for terminal in terminals)
+    assert len([line for line in piped.splitlines() if line.strip()]) == 3 + len(ROWS)
 
 
-def test_a_program_gets_every_column_in_one_line_a_session() -> None:
-    found = screens.screen(lambda out: sessions.print_rows(out, ROWS), 80, piped=True)
-    screens.compare(SCREENS / "sessions-piped.txt", found)
-    assert len([line for line in found.splitlines() if line.strip()]) == 2 + len(ROWS)
+@pytest.fixture
+def unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "sessions" / "20261124T120000Z-virtual-asc"
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_text("{\n", encoding="utf-8")
+    monkeypatch.setattr(listing.Listing, "rows", rows_with(folder))
+
+
+def rows_with(folder: Path) -> Callable[[listing.Listing], list[Listed]]:
+    read = listing.read(Path(*folder.parts[-2:]))
+    return lambda _: [*ROWS, read]
+
+
+def test_the_screen_of_a_folder_with_an_unreadable_session(unreadable: None) -> None:
+    found = screens.every(lambda width, piped: screens.of_command(width, piped, "sessions"))
+    screens.compare(SCREENS / "sessions-unreadable.txt", found)
+    assert not screens.wider(found)
+
+
+def test_json_has_each_session_and_why_one_cannot_be_read(unreadable: None) -> None:
+    done = CliRunner().invoke(command, ["sessions", "--json"])
+    assert done.exit_code == 0
+    rows = json.loads(done.stdout)["sessions"]
+    assert [row["outcome"] for row in rows] == ["pass", "not tested", None, "invalid", None]
+    assert rows[0]["labels"] == list(LABELS) and rows[0]["error"] == ""
+    assert rows[2]["status"] == "killed"
+    assert rows[-1]["status"] == "unreadable" and "events.jsonl, line 1" in rows[-1]["error"]
+    assert "5 sessions" in done.stderr

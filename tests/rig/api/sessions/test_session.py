@@ -81,8 +81,9 @@ def test_labels_stand_on_what_is_made_of_a_trace(session: rig.Session) -> None:
         assert trace.summary(columns=4).attrs["labels"] == session.labels
         for found in (trace.statistics(0, 0.1), trace.histogram(), trace.spectrum()):
             assert found.labels == session.labels
-    step = int(session.samples()["step"].iloc[0])
-    assert rig.overlay(session, [1, 2], step).labels == session.labels
+    first = rig.occasions(session, 1)[0]
+    laid = rig.overlay(session, [1, 2], first.sample, first.repetition, kind=first.kind)
+    assert laid.labels == session.labels
     results = session.path / "results.json"
     results.write_text(results.read_text().replace("1", "2", 1))
     with rig.open_session(session.path).trace(1) as trace:

@@ -47,19 +47,17 @@ def results(tmp_path_factory: pytest.TempPathFactory, drifting_session: Path) ->
 OUTCOMES = ("pass", "claim", "fail", "not-tested", "invalid", "qubo")
 
 
-@pytest.mark.parametrize("width", screens.WIDTHS)
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_a_screen_is_the_stored_one(name: str, width: int, results: dict[str, Results]) -> None:
-    found = screens.screen(
-        lambda console: print_summary(console, results[name], FOLDER, FOLDER / "report.html"),
-        width,
-    )
-    assert len(found.splitlines()) <= LINES - 1  # and the line that names the session
-    screens.compare(SCREENS / f"run-{name}-{width}.txt", found)
+def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> None:
+    def show(width: int, piped: bool) -> str:
+        found = screens.screen(
+            lambda console: print_summary(console, results[name], FOLDER, FOLDER / "report.html"),
+            width,
+            piped=piped,
+        )
+        assert len(found.splitlines()) <= LINES - 1  # and the line that names the session
+        return found
 
-
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_no_line_is_wider_than_the_terminal(name: str) -> None:
-    for width in screens.WIDTHS:
-        lines = (SCREENS / f"run-{name}-{width}.txt").read_text(encoding="utf-8").splitlines()
-        assert max(map(len, lines)) <= width
+    found = screens.every(show)
+    screens.compare(SCREENS / f"run-{name}.txt", found)
+    assert not screens.wider(found)

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from rig.check.check import Check
 from rig.cli.printed.budget_table import print_budget
-from rig.cli.printed.checks import print_check
+from rig.cli.printed.checks import print_answer, print_findings
 from rig.cli.printed.coverage_table import print_coverage
 from rig.cli.printed.result_tables import print_results
 from rig.cli.printed.terminal import Terminal, print_error, print_rows
@@ -112,7 +112,11 @@ def test_results_of_a_stranger_are_shown_as_they_are(
 
 def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
     checked = Check(EVIL, (Finding(EVIL, False, EVIL), Finding(EVIL, True, EVIL)), ())
-    assert said(lambda console: print_check(console, Path(EVIL), checked)).count(SHOWN) == 6
+    told = said(lambda console: print_answer(console, checked, (), wide=True))
+    told += said(lambda console: print_findings(console, Path(EVIL), checked, wide=True))
+    assert told.count(SHOWN) == 6
+    told = said(lambda console: print_findings(console, Path(EVIL), checked, wide=False))
+    assert told.count(SHOWN) == 4
     assert (
         said(
             lambda console: print_error(console, DataError(EVIL, evidence=EVIL, try_next=EVIL))

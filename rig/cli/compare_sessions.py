@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sessions side by side: what differs between their metrics, and in how they came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from rig import typed
+from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, compare, counts
+from rig.api.comparing.text import difference_text, spread_text, value_text
+from rig.api.sessions.session import Session, open_session
+from rig.cli.exit_codes import FAIL
+from rig.cli.printed.labels import badge_lines, of_session, print_labels
+from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
+from rig.cli.printed.verdicts import BADGES
+from rig.errors import RigError
+from rig.model.metric import Prominence
+from rig.results.stated import Notes
+from rig.results.verdict import Outcome as Verdict
+
+_COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
+#: Metrics with these outcomes are named above the table, and stand in it.
+_TELLING = (Outcome.DIFFERS, Outcome.IF_UNCHANGED)
+#: So many keys are shown that differ in how the sessions came about.
+_CHANGES = 5
+
+
+def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) -> int:
+    """Print how the metrics of two sessions differ: the uncertainty of a difference is given twice,
+    as if the sessions had nothing in common, and as if the instrument that both used had not
+    changed at all. Return the exit code.
+    """
+    out = Terminal(stderr=as_json)
+    found = compare(open_session(first), open_session(second))
+    if as_json:
+        Terminal().out(json.dumps(_tree(found), indent=1))
+    pairs = [pair for pair in found.metrics if everything or _prominence(pair)]
+    for line in _answers(pairs):
+        print_line(out, f" {escape(line)}", 3)
+    for note in found.notes:
+        print_line(out, f" note: {escape(note)}", 7)
+    for letter, path, session in (("A", first, found.first), ("B", second, found.second)):
+        outcome = _outcome(session)[0]
+        badge = "" if outcome is None else f"  {BADGES[outcome]}"
+        print_line(out, f" [bold]{letter}[/]       {escape(str(path))}{badge}", 9)
+        if everything:
+            print_labels(out, of_session(path))
+            continue
+        for line in badge_lines(of_session(path), out.width, 9):
+            print_line(out, line, 9)
+    out.print()
+    shown = [pair for pair in pairs if everything or _is_telling(pair)]
+    _print_metrics(out, shown, found)
+    if left := len(pairs) - len(shown):
+        print_line(out, f" {left} more metrics: --all")
+    _print_changes(out, found, everything=everything)
+    # A difference of numbers that were edited is not one of measurements. They are shown all the
+    # same, because what was edited may be what a reader looks for; a script sees the exit code.
+    return FAIL if found.first.changed or found.second.changed else 0
+
+
+def _answers(pairs: Sequence[MetricPair]) -> Iterator[str]:
+    """Yield for each outcome how many metrics have it, and which those are that differ."""
+    if not pairs:
+        yield "no metrics can be compared"
+    for outcome, count in counts(pairs).items():
+        names = ", ".join(pair.name for pair in pairs if pair.outcome is outcome)
+        metrics = f"{count} metric{'s' * (count != 1)}"
+        yield f"{outcome.value}: {f'{metrics}: {names}' if outcome in _TELLING else metrics}"
+
+
+def _prominence(pair: MetricPair) -> Prominence | None:
+    """Return the prominence of what is more than a detail in a session."""
+    rows = [row for row in (pair.first, pair.second) if row is not None]
+    shown = [row.prominence for row in rows if row.prominence is not Prominence.DETAIL]
+    return shown[0] if shown else None
+
+
+def _is_telling(pair: MetricPair) -> bool:
+    return pair.outcome in _TELLING or _prominence(pair) is Prominence.HEADLINE
+
+
+def _print_metrics(out: Terminal, pairs: Sequence[MetricPair], found: SessionComparison) -> None:
+    if not pairs:
+        return
+    print_line(out, f" B less A, with its uncertainty at 95 %; intervals {found.question}", 1)
+    # The outcomes stand above the table, too.
+    forms = ((True, True), (False, True), (False, False))
+    print_table(
+        out,
+        *(
+            _metrics(pairs, found, intervals=intervals, outcome=outcome)
+            for intervals, outcome in forms
+        ),
+    )
+
+
+def _metrics(
+    pairs: Sequence[MetricPair], found: SessionComparison, *, intervals: bool, outcome: bool
+) -> Table:
+    notes = Notes()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column(" metric", no_wrap=True)
+    for head in ("A", "B", "B - A", "± 95 %"):
+        table.add_column(head, justify="right", no_wrap=True)
+    if found.shared_rails:
+        table.add_column("± 95 %, if\nunchanged", justify="right", no_wrap=True)
+    if outcome:
+        table.add_column("outcome", no_wrap=True)
+    for pair in pairs:
+        rows = (pair.first, pair.second)
+        cells = [value_text(pair, row, notes, with_interval=intervals) for row in rows]
+        cells += [difference_text(pair), spread_text(pair, pair.apart)]
+        if found.shared_rails:
+            cells.append(spread_text(pair, pair.shared))
+        if outcome:
+            cells.append(pair.outcome.value)
+        style = _COLOURS.get(pair.outcome, "")
+        table.add_row(f" {escape(pair.name)}", *map(escape, cells), style=style)
+    table.caption = "\n".join(map(escape, notes.lines)) or None
+    table.caption_justify = "left"
+    return table
+
+
+def _print_changes(out: Terminal, found: SessionComparison, *, everything: bool) -> None:
+    changed = [change for change in found.changes if everything or not change.ordinary]
+    if not changed:
+        print_line(out, " nothing differs in how they came about")
+        return
+    print_line(out, " what differs in how they came about, from A to B", 1)
+    shown = changed if everything or not out.is_terminal else changed[:_CHANGES]
+    width = max(len(change.path) for change in shown)
+    for change in shown:
+        path = escape(change.path) + " " * (width - len(change.path))
+        print_line(out, f"   {path}  {escape(change.before)} → {escape(change.after)}", 5)
+    if left := len(changed) - len(shown):
+        print_line(out, f"   {left} more: --all")
+
+
+def _tree(found: SessionComparison) -> dict[str, Any]:
+    """Return the comparison as JSON, in SI units."""
+    return {
+        "sessions": [_session(session) for session in (found.first, found.second)],
+        "notes": list(found.notes),
+        "question": found.question,
+        "metrics": list(map(_pair, found.metrics)),
+        "changes": typed.to_json(list(found.changes)),
+    }
+
+
+def _session(session: Session) -> dict[str, Any]:
+    """Return what a session is; where its results cannot be read `error` says why."""
+    outcome, error = _outcome(session)
+    return {
+        "session": str(session.path),
+        "status": session.status,
+        "outcome": outcome,
+        "labels": typed.to_json(list(of_session(session.path))),
+        "error": error,
+    }
+
+
+def _outcome(session: Session) -> tuple[Verdict | None, str]:
+    """Return the outcome of a session, or why it has none."""
+    try:
+        return session.verdict.outcome, ""
+    except (RigError, OSError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+        return None, error.cause if isinstance(error, RigError) else repr(error)
+
+
+def _pair(pair: MetricPair) -> dict[str, Any]:
+    """Return a compared metric; `first` and `second` have the intervals by which it is compared."""
+    values = {
+        name: row and {"value": row.value, "interval": typed.to_json(pair.interval(row))}
+        for name, row in (("first", pair.first), ("second", pair.second))
+    }
+    return {
+        "metric": pair.name,
+        "unit": pair.unit,
+        "outcome": pair.outcome.value,
+        "reason": pair.reason,
+        **values,
+        "difference": pair.difference,
+        "relative": pair.relative,
+        "apart": typed.to_json(pair.apart),
+        "shared": typed.to_json(pair.shared),
+        "shared_parts": list(pair.shared_parts),
+    }

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands on sessions print, as stored in screens/: the good case, and what users meet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rig.api.support import bundle
+from rig.api.support.bundle import Bundle, BundleFile
+from rig.bench import config
+from rig.cli.main import rig as command
+from rig.errors import Stopped
+from rig.session.session import open_bench
+from rig.stop import Stop
+from rig.store.events import Event, TrialFinished
+from tests import screens
+from tests.conftest import ROOT, VIRTUAL_NULL
+from tests.recorded import recorded
+
+SCREENS = Path(__file__).parent / "screens"
+#: Lines of a terminal, and the command and its exit code.
+LINES = 24 + 2
+NOW = time.struct_time((2026, 11, 24, 14, 0, 0, 1, 328, 0))
+FEW = ("task.null.samples=4", "scenario.single_stream.idle_s=0.1")
+#: Folders of the sessions that are recorded, as a user finds them.
+GOOD = "sessions/20261124T120000Z-virtual-null"
+OTHER = "sessions/20261124T121500Z-virtual-null"
+CUT_OFF = "sessions/20261124T123000Z-virtual-null"
+GRID = "sessions/20261124T124500Z-virtual-qubo"
+CHANGED = "sessions/20261124T130000Z-virtual-null"
+DAMAGED = "sessions/20261124T131500Z-virtual-null"
+EDITED = "sessions/20261124T133000Z-virtual-null"
+
+
+def record(root: Path) -> None:
+    """Record the sessions: one of five trials, one of more power, one cut off, and a grid."""
+    sessions = root / "sessions"
+    for name, trials, more in ((GOOD, 5, ()), (OTHER, 5, ("sut.virtual.infer.power_w=0.09",))):
+        with open_bench(VIRTUAL_NULL, [*FEW, *more]) as bench:
+            bench.run(trials, sessions).folder.rename(root / name)
+    stop = Stop()
+
+    def after_one(event: Event) -> None:
+        if isinstance(event, TrialFinished):
+            stop.request()
+
+    with pytest.raises(Stopped), open_bench(VIRTUAL_NULL, FEW, stop=stop) as bench:
+        bench.run(2, sessions, (after_one,))
+    [folder] = {path for path in sessions.iterdir() if path.name not in (GOOD[9:], OTHER[9:])}
+    folder.rename(root / CUT_OFF)
+    small = ("task.qubo.nodes=[10]",)
+    with open_bench(ROOT / "benches" / "virtual-qubo.toml", small) as bench:
+        bench.run(1, sessions).folder.rename(root / GRID)
+    for name in (CHANGED, DAMAGED, EDITED):
+        shutil.copytree(root / GOOD, root / name)
+    results = root / CHANGED / "results.json"
+    text = results.read_text(encoding="utf-8")
+    results.write_text(text.replace('"value": 1.0', '"value": 0.5', 1), encoding="utf-8")
+    (root / DAMAGED / "trial-2" / "trace.jls").write_bytes(b"no trace")
+    (root / EDITED / "events.jsonl").write_text("{\n")
+    (root / "empty").mkdir()
+    (root / "claim.toml").write_text("energy_infer = 1e-5\n", encoding="utf-8")
+    (root / "small.toml").write_text(config.load(VIRTUAL_NULL, FEW).toml(), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "gmtime", lambda *_: NOW)
+        return recorded(tmp_path_factory, "screens", record)
+
+
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Be in the folder with the sessions, which are only read."""
+    monkeypatch.chdir(place)
+    return place
+
+
+READ: dict[str, tuple[str, ...]] = {
+    "check": ("check", GOOD),
+    "check-claim": ("check", GOOD, "--claim", "claim.toml"),
+    "check-wide": ("check", CHANGED, "--wide"),
+    "check-changed": ("check", CHANGED),
+    "check-damaged-trace": ("check", DAMAGED),
+    "check-cut-off": ("check", CUT_OFF),
+    "check-no-session": ("check", "empty"),
+    "check-wrong-option": ("check", GOOD, "--replacement"),
+    "compare": ("compare", GOOD, OTHER),
+    "compare-all": ("compare", GOOD, OTHER, "--all"),
+    "compare-backends": ("compare", GOOD, OTHER, CHANGED),
+    "compare-changed": ("compare", GOOD, CHANGED),
+    "compare-cut-off": ("compare", GOOD, CUT_OFF),
+    "compare-no-session": ("compare", GOOD, "empty"),
+    "compare-nothing": ("compare",),
+    "coverage": ("coverage", GRID),
+    "coverage-no-grid": ("coverage", GOOD),
+    "coverage-no-session": ("coverage", "empty"),
+    "coverage-edited": ("coverage", EDITED),
+    "report-cut-off": ("report", CUT_OFF),
+    "report-no-session": ("report", "empty"),
+    "bundle-no-session": ("bundle", "nosuch"),
+    "bundle-no-bench": ("bundle", "--bench", "nosuch.toml"),
+    "bundle-no-folder": ("bundle", "--out", "nosuch/support.zip"),
+    "resume-finished": ("resume", GOOD),
+    "resume-no-session": ("resume", "empty"),
+    "resume-edited": ("resume", EDITED),
+    "sessions-no-tagged": ("sessions", "--tag", "nosuch", "good"),
+    "sessions-none-found": ("sessions", "nosuch"),
+    "demo-no-bench": ("demo", "--bench", "nosuch.toml"),
+    "demo-wrong-option": ("demo", "--trials", "3"),
+    "demo-wrong-bench": ("demo", "--bench", "claim.toml"),
+}
+WRITING: dict[str, tuple[str, ...]] = {
+    "report": ("report", GOOD),
+    "report-changed": ("report", CHANGED),
+    "resume": ("resume", CUT_OFF),
+    "demo": ("demo", "--bench", "small.toml", "--sessions", "new"),
+    "bundle": ("bundle", GOOD),
+}
+#: One of each kind of screen; details may take more.
+ONE_SCREEN = ("check", "check-changed", "compare", "coverage", "resume", "demo", "bundle")
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_screen_is_the_stored_one(name: str, here: Path) -> None:
+    found = screens.every(lambda width, piped: screens.of_command(width, piped, *READ[name]))
+    screens.compare(SCREENS / f"{name}.txt", found)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_screen_of_what_writes_is_the_stored_one(
+    name: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "gmtime", lambda *_: NOW)
+    files = tuple(
+        BundleFile(f"session/{file}", what, "x" * size_b)
+        for file, what, size_b in (
+            ("bench.toml", "the bench file as resolved", 1_400),
+            ("trial-1/uart.txt", "times and lengths on the link, at its end", 63_000),
+        )
+    )
+    monkeypatch.setattr(bundle, "collect", lambda *_, **__: Bundle(files, serials_kept=False))
+
+    def show(width: int, piped: bool) -> str:
+        folder = tmp_path / f"{width}-{piped}"
+        shutil.copytree(place, folder)
+        monkeypatch.chdir(folder)
+        return screens.of_command(width, piped, *WRITING[name])
+
+    screens.compare(SCREENS / f"{name}.txt", screens.every(show))
+
+
+@pytest.mark.parametrize("name", [*READ, *WRITING])
+def test_nothing_is_wider_than_the_terminal(name: str) -> None:
+    assert not screens.wider((SCREENS / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ONE_SCREEN)
+def test_a_good_case_is_one_screen(name: str) -> None:
+    text = (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
+    for screen in text.split("=====")[1:]:
+        assert len(screen.rstrip().splitlines()) - 1 <= LINES
+
+
+def printed(words: tuple[str, ...], code: int) -> Any:
+    """Return the JSON that a command prints, which is all of its standard output."""
+    done = CliRunner().invoke(command, [*words, "--json"], standalone_mode=False)
+    assert (done.return_value or 0) == code, done.output
+    assert done.stderr
+    return json.loads(done.stdout)
+
+
+def test_json_of_a_check_has_outcome_labels_chain_and_findings(here: Path) -> None:
+    good = printed(READ["check"], 0)
+    assert (good["outcome"], good["status"], good["claim"]) == ("pass", "success", {})
+    assert [label["text"] for label in good["labels"]] == ["SIMULATED", "RANDOM BYTES"]
+    assert len(good["chain"]) == 64 and all(finding["ok"] for finding in good["findings"])
+    changed = printed(READ["check-changed"], 1)
+    assert changed["outcome"] == "fail"
+    bad = {finding["name"] for finding in changed["findings"] if not finding["ok"]}
+    assert bad == {"results.json"}
+    assert printed(READ["check-cut-off"], 1)["outcome"] == "invalid"
+    claimed = printed(READ["check-claim"], 1)
+    assert claimed["outcome"] == "pass"
+    assert {each["outcome"] for each in claimed["claim"].values()} == {"fail"}
+
+
+def test_a_claim_on_a_changed_session_is_not_tested(here: Path) -> None:
+    text = screens.of_command(80, True, "check", CHANGED, "--claim", "claim.toml")
+    assert "the claim is not tested" in text and "exit code 1" in text
+
+
+def test_json_of_two_sessions_has_outcomes_labels_and_what_differs(here: Path) -> None:
+    found = printed(READ["compare"], 0)
+    assert [session["outcome"] for session in found["sessions"]] == ["pass", "pass"]
+    energy = next(row for row in found["metrics"] if row["metric"] == "energy_infer")
+    assert energy["outcome"] == "differs" and energy["unit"] == "J"
+    assert energy["difference"] == energy["second"]["value"] - energy["first"]["value"]
+    assert "bench.sut.virtual.infer.power_w" in {change["path"] for change in found["changes"]}
+    changed = printed(READ["compare-changed"], 1)["sessions"][1]
+    assert changed["outcome"] == "invalid"
+    assert changed["labels"][-1]["text"] == "CHANGED AFTER THE RUN"
+
+
+def test_a_session_without_results_stands_in_json_with_its_error(
+    here: Path, tmp_path: Path
+) -> None:
+    broken = shutil.copytree(GOOD, tmp_path / "broken")
+    (broken / "results.json").write_text("{", encoding="utf-8")
+    found = printed(("compare", GOOD, str(broken)), 1)
+    assert found["sessions"][0]["error"] == "" and found["metrics"] == []
+    assert found["sessions"][1]["outcome"] is None and found["sessions"][1]["error"]
+
+
+def test_json_of_several_sessions_is_the_one_that_is_written(here: Path) -> None:
+    found = printed(READ["compare-backends"], 1)
+    assert found["schema"] == "neurorig-backends-1" and len(found["rows"]) == 3
+
+
+def test_the_chain_is_printed_by_the_check_alone() -> None:
+    texts = {
+        name: (SCREENS / f"{name}.txt").read_text(encoding="utf-8") for name in ("check", "demo")
+    }
+    assert "chain" in texts["check"] and "chain" not in texts["demo"]
