@@ -85,7 +85,7 @@ class Shell(QObject):
         self._window.say(text)
 
     def go(self, name: str) -> None:
-        """Show a screen: start, bench, run, trace, trials, sessions."""
+        """Show a screen: start, bench, run, trace, trials, sessions, meter."""
         self._window.go(name)
 
     def open_path(self, path: Path) -> None:

@@ -60,6 +60,7 @@ _PLACES = {
     "trace": _Place("Trace", "gui.trace.screen", "TraceScreen"),
     "trials": _Place("Trials", "gui.trials.screen", "TrialsScreen"),
     "sessions": _Place("Sessions", "gui.sessions.screen", "SessionsScreen"),
+    "meter": _Place("Meter", "gui.run.meter.screen", "MeterScreen"),
 }
 #: Pages that are not part of the work: below the navigation, with keys of their own.
 _PAGES = {

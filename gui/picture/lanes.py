@@ -19,11 +19,12 @@ RIGHT_PX = 10.0
 MARKERS_PX = 20.0
 PHASES_PX = 18.0
 SYNC_PX = 44.0
-AXIS_PX = 26.0
+AXIS_PX = 22.0
 SPACE_PX = 6.0
 #: A tick every so many pixels at most: the texts have room beside or above each other.
 _TICK_PX = 15.0
 _TIME_TICK_PX = 62.0
+_SYMBOLS = {"Current": "I", "Voltage": "U", "Power": "P"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +49,33 @@ class Lanes:
 
 
 def laid_out(
-    width: float, height: float, signals: Sequence[str], has_sync: bool, has_phases: bool
+    width: float,
+    height: float,
+    signals: Sequence[str],
+    has_sync: bool,
+    has_phases: bool,
+    head_px: float = 0.0,
 ) -> Lanes:
-    """Return where the lanes lie in a widget; the signals share what the strips leave."""
+    """Return where the lanes lie in a widget; the signals share what the strips leave, and have a
+    free strip of `head_px` above each, where one is asked for.
+    """
     wide = max(width - LEFT_PX - RIGHT_PX, 1.0)
     y = 0.0
     markers = QRectF(LEFT_PX, y, wide, MARKERS_PX)
     y += MARKERS_PX
     phases = QRectF(LEFT_PX, y, wide, PHASES_PX if has_phases else 0.0)
-    y += phases.height() + SPACE_PX
+    y += phases.height()
+    above = head_px or SPACE_PX
     bottom = height - AXIS_PX
     below = SYNC_PX + SPACE_PX if has_sync else 0.0
     count = max(len(signals), 1)
-    tall = max((bottom - below - y - SPACE_PX * (count - 1)) / count, 1.0)
+    tall = max((bottom - below - y) / count - above, 1.0)
     areas = {}
     for name in signals:
+        y += above
         areas[name] = QRectF(LEFT_PX, y, wide, tall)
-        y += tall + SPACE_PX
-    sync = QRectF(LEFT_PX, y, wide, SYNC_PX) if has_sync else None
+        y += tall
+    sync = QRectF(LEFT_PX, y + SPACE_PX, wide, SYNC_PX) if has_sync else None
     return Lanes(markers, phases, areas, sync, QRectF(LEFT_PX, bottom, wide, AXIS_PX))
 
 
@@ -107,12 +117,17 @@ def paint_y_axis(
             text,
         )
     painter.setPen(QColor(colour))
+    unit = f"{title} ({ticks.unit})" if ticks.unit else title
+    if metrics.horizontalAdvance(unit) > area.height():
+        # A lane that is too low for its title has the symbol of the signal, upright.
+        symbol = _SYMBOLS.get(title.partition(",")[0], "")
+        box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
+        aligned = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(box, aligned, f"{symbol} {ticks.unit}")
+        return
     painter.save()
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
-    unit = f"{title} ({ticks.unit})" if ticks.unit else title
-    if metrics.horizontalAdvance(unit) > area.height():
-        unit = ticks.unit or title  # the colour says which
     painter.drawText(QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit)
     painter.restore()
 

@@ -34,10 +34,12 @@ _OLD_S = 1.0
 class LiveView(QWidget):
     """The newest seconds of one rail."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, phased: bool = True) -> None:
         super().__init__(parent)
+        self._phased = phased
         self.setObjectName("live-view")
-        self.setAccessibleName("Live power, SYNC and phases")
+        phases = " and phases" if phased else ""
+        self.setAccessibleName(f"Live power, SYNC{phases}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(360, 200)
         self.frames_painted = 0
@@ -100,17 +102,18 @@ class LiveView(QWidget):
 
     @property
     def _lanes(self) -> Lanes:
-        return laid_out(self.width(), self.height(), (_POWER,), has_sync=True, has_phases=True)
+        return laid_out(self.width(), self.height(), (_POWER,), True, self._phased)
 
     def _paint(self, painter: QPainter, frame: Frame) -> None:
         theme, lanes = self._theme, self._lanes
         power, sync = lanes.signals[_POWER], lanes.sync
         assert sync is not None
         view = Viewport(frame.start_s, frame.stop_s, frame.stop_s)
-        spans, names = bands(frame.strip, frame.stop_s, self._phases)
-        for area in (power, sync):
-            self._bands.paint(painter, spans, view, area, theme)
-        self._bands.paint_strip(painter, spans, names, view, lanes.phases, theme)
+        if self._phased:
+            spans, names = bands(frame.strip, frame.stop_s, self._phases)
+            for area in (power, sync):
+                self._bands.paint(painter, spans, view, area, theme)
+            self._bands.paint_strip(painter, spans, names, view, lanes.phases, theme)
         # Seconds before the newest sample: times that run past nobody can read.
         ago = ticks.of_time(-view.span_s, 0.0, time_ticks_for(lanes.time))
         paint_time_axis(painter, lanes, ago, -view.span_s, view.span_s, theme)

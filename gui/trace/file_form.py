@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
-from gui.trace.panels.entry import exact, parse
 from gui.trace.shown.pictures import Does
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, heading, plain
+from gui.widgets.values import exact, parse
 from rig.errors import ConfigError, DataError
 from rig.importers.asked import Question, questions
 from rig.importers.options import Options, flag

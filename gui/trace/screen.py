@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
@@ -30,10 +30,12 @@ from gui.trace.picture.cursor import cursor_text
 from gui.trace.picture.overview import Overview
 from gui.trace.picture.picture_file import free_path
 from gui.trace.picture.stack_mouse import InteractiveStack
+from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject, open_subject
 from gui.trace.shown.pictures import Picture, Pictures
 from gui.trace.shown.state import Stretch, Topic, TraceState
+from gui.trace.tabs import Tabs
 from gui.trace.tools import Tools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
@@ -48,8 +50,6 @@ from rig.user_folders import expanded
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
-#: The names of the tabs, and the columns up to the energy, need so much.
-_TABS_PX = 440
 
 
 class TraceScreen(Screen):
@@ -61,12 +61,10 @@ class TraceScreen(Screen):
         super().__init__(shell)
         self.state: TraceState | None = None
         #: Pictures must not wait for sums over a whole trace, nor both for its first reading.
-        self._pictures_worker = Worker(self, "rig-trace-pictures")
-        self._numbers_worker = Worker(self, "rig-trace-numbers")
-        self._levels_worker = Worker(self, "rig-trace-levels")
-        self._views_worker = Worker(self, "rig-trace-views")
-        self._export_worker = Worker(self, "rig-trace-export")
-        self._workers = self.findChildren(Worker)
+        names = ("pictures", "numbers", "levels", "views", "export")
+        self._workers = [Worker(self, f"rig-trace-{name}") for name in names]
+        self._pictures_worker, self._numbers_worker, self._levels_worker = self._workers[:3]
+        self._views_worker, self._export_worker = self._workers[3:]
         self._closing = False
         self._sized = False
         self._prepared = False
@@ -77,6 +75,7 @@ class TraceScreen(Screen):
         self.header = Header(shell.theme, self)
         self.overview = Overview(shell.theme)
         self.stack = InteractiveStack(shell.theme)
+        self.second = SecondTrace(shell.theme)
         self.statistics = StatisticsPanel()
         self.windows = WindowTable()
         self.markers = MarkerPanel(
@@ -89,9 +88,10 @@ class TraceScreen(Screen):
         self.edge = EdgeView(shell.theme, self._views_worker)
         self.overlay = OverlayView(shell.theme, self._views_worker)
         self.distribution = DistributionView(shell.theme, self._views_worker)
+        self._views = self.edge, self.overlay, self.distribution
         self.export = ExportPanel(self._export_worker, self._views_worker)
         self.scales = ScalePanel()
-        self.tabs = QTabWidget()
+        self.tabs = Tabs()
         self.sheet = KeySheet(self)
         self._keys = key_map.ScreenKeys(
             lambda: self.stack.reach_s,
@@ -100,7 +100,11 @@ class TraceScreen(Screen):
             self.sheet.toggle,
             self.copy_statistics,
             self.save_annotations,
+            self.stack.toggle_levels,
+            self.show_second,
         )
+        self.stack.ask_numbers = self.statistics.for_lanes
+        self.statistics.changed.connect(self.stack.update)
         self.tools = Tools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.form.answered.connect(self.open)
@@ -171,11 +175,10 @@ class TraceScreen(Screen):
 
     def idle(self) -> bool:
         """Return whether the picture and the numbers of what is shown are there."""
-        views = (self.edge, self.overlay, self.distribution, self.export)
-        if any(view.waiting for view in views):
+        if any(view.waiting for view in (self.export, *self._views)):
             return False
         asked = self._pictures is not None and self._pictures.pending
-        busy = any(worker.busy for worker in self._workers if worker is not self._export_worker)
+        busy = self.second.waiting or any(worker.busy for worker in self._workers[:-1])
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
 
     @property
@@ -189,7 +192,7 @@ class TraceScreen(Screen):
         left, right = self._split.sizes()
         if self._sized and left + right:
             self.shell.memory.set("trace-split", left / (left + right))
-        for part in (self.statistics, self.edge, self.overlay, self.distribution, self.export):
+        for part in (self.statistics, self.second, self.export, *self._views):
             part.stop()
         for worker in self._workers:
             worker.close_down()
@@ -202,7 +205,8 @@ class TraceScreen(Screen):
         state = TraceState(subject)
         if before is not None and before.subject.path == subject.path:
             state.scales = before.scales
-            state.snap = before.snap
+            state.snap, state.numbered = before.snap, before.numbered
+            state.set_utc(before.utc)
         self.state = state
         trace = subject.trace
         show = self.notice.show_error
@@ -213,15 +217,14 @@ class TraceScreen(Screen):
         self.header.set_subject(subject)
         self.stack.set_state(state, self._pictures)
         self.overview.set_state(state, whole)
+        self.second.set_first(state)
         self.statistics.set_state(state, self._numbers_worker)
         self.windows.set_state(state)
         self.markers.set_state(state)
-        for part in (self.edge, self.overlay, self.distribution, self.export, self.scales):
+        for part in (*self._views, self.export, self.scales):
             part.set_state(state)
         count = self.problems.set_state(state)
-        place = self.tabs.indexOf(self.problems)
-        self.tabs.setTabText(place, f"Problems ({count})" if count else "Problems")
-        self.tabs.setTabToolTip(place, self.tabs.tabText(place))
+        self.tabs.name(self.problems, f"Problems ({count})" if count else "Problems")
         state.listen(self._changed)
         self._changed("snap")
         if span is not None:
@@ -288,6 +291,11 @@ class TraceScreen(Screen):
             "numbers of the selection copied" if chosen else "numbers of the view copied"
         )
 
+    def show_second(self) -> None:
+        """Show a second trace in the place of the boxes of numbers, or hide it."""
+        self.second.toggle()
+        self.statistics.setVisible(self.second.isHidden())
+
     def save_annotations(self) -> None:
         """Write the markers beside the trace or its session."""
         state = self.state
@@ -345,10 +353,7 @@ class TraceScreen(Screen):
             self.header.readout.setText(cursor_text(state, self._pictures))
 
     def _set_theme(self, theme: Theme) -> None:
-        self.stack.set_theme(theme)
-        self.overview.set_theme(theme)
-        self.header.legend.set_theme(theme)
-        for part in (self.edge, self.overlay, self.distribution):
+        for part in (self.stack, self.overview, self.header.legend, self.second, *self._views):
             part.set_theme(theme)
 
     def _lay_out(self) -> None:
@@ -359,13 +364,7 @@ class TraceScreen(Screen):
         column.addWidget(self.header.legend)
         column.addWidget(self.overview)
         column.addWidget(self.stack, 1)
-        self.tabs.setObjectName("trace-tabs")
-        self.tabs.setAccessibleName("Windows, markers, problems, views of a part")
-        # Eight names in the width of a table.
-        self.tabs.setUsesScrollButtons(False)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
-        self.tabs.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 3px; }")
-        self.tabs.setMinimumWidth(_TABS_PX)
+        column.addWidget(self.second, 1)
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),
@@ -376,8 +375,7 @@ class TraceScreen(Screen):
             (self.scales, "Axes"),
             (self.export, "Export"),
         ):
-            self.tabs.addTab(widget, title)
-            self.tabs.setTabToolTip(self.tabs.indexOf(widget), title)
+            self.tabs.name(widget, title)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("trace-split")
         split.addWidget(left)
@@ -385,12 +383,17 @@ class TraceScreen(Screen):
         split.setStretchFactor(0, 5)
         split.setStretchFactor(1, 3)
         self._split = split
+        body = QWidget()
+        rows = QVBoxLayout(body)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(split, 1)
+        rows.addWidget(self.statistics)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.notice)
         layout.addWidget(self.form, 1)
-        layout.addWidget(split, 1)
-        layout.addWidget(self.statistics)
-        self.form.in_place_of = (split, self.statistics)
+        layout.addWidget(body, 1)
+        self.form.in_place_of = (body,)

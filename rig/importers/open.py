@@ -39,7 +39,8 @@ from rig.trace.trace import (
     about_of,
     reading,
 )
-from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import LIMITS, Accuracy
 
 #: No line of labels is longer.
 _LINE_MAX = 1 << 12
@@ -117,15 +118,17 @@ def is_own(reader: Any) -> bool:
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
-    """Return what the session around a trace of its own says of its monitor's accuracy; None
-    elsewhere. Raises DataError.
+    """Return what the session around a trace of its own says of its monitor's accuracy, or beside
+    one of no session the file that the meter wrote; None elsewhere. Raises DataError and
+    ConfigError.
     """
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     session = _session_around(folder)
     if session is None:
-        return None
+        limits = folder / LIMITS
+        return accuracy.load(limits) if limits.is_file() else None
     place = session / PROVENANCE
     told = typed.from_json(_Monitors, read_json(place), str(place))
     monitors = told.monitors or ({"": told.monitor} if told.monitor else {})

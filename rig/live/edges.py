@@ -23,6 +23,7 @@ class VoltageEdges:
         self._low_v = np.inf
         self._high_v = -np.inf
         self._level: int | None = None
+        self._last_v: float | None = None
 
     def feed(
         self, at: int, voltage_v: NDArray[np.float32]
@@ -34,6 +35,9 @@ class VoltageEdges:
             return none, none
         self._low_v = min(self._low_v, float(finite.min()))
         self._high_v = max(self._high_v, float(finite.max()))
+        # The first block in which the line changes may begin with the edge.
+        rested_v = float(finite[0]) if self._last_v is None else self._last_v
+        self._last_v = float(finite[-1])
         swing_v = self._high_v - self._low_v
         if swing_v < _SWINGS * SWING_V:
             # A line that is quiet is not low, whatever its noise.
@@ -45,7 +49,7 @@ class VoltageEdges:
         if not len(sure):
             return none, none
         levels = (voltage_v[sure] > middle_v).astype(np.int8)
-        before = int(levels[0]) if self._level is None else self._level
+        before = int(rested_v > middle_v) if self._level is None else self._level
         change = np.diff(levels, prepend=np.int8(before))
         self._level = int(levels[-1])
         edges_s = (sure + at) / self._rate_hz

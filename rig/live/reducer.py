@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.live.edges import VoltageEdges
 from rig.trace.edges import LevelEdges
+from rig.trace.gaps import Gap
 from rig.trace.tap import TraceForm
 
 #: Columns wait for so much of the trace, so that drivers with small blocks make few.
@@ -80,7 +81,10 @@ class Reducer:
         """Take one edge."""
         (self._falls if fall else self._rises).append(np.array([at_s]))
 
-    def skip(self, samples: int) -> None:
+    def gap(self, gap: Gap) -> None:
+        """Leave the columns of samples that are not to be trusted as they came."""
+
+    def skip(self, samples: int, cause: str) -> None:
         """Leave out samples that were lost: no columns stand for them."""
         self._end_column()
         self._hand_over()

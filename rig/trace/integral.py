@@ -58,6 +58,40 @@ class Integral:
         return math.fsum(self.range_volt_s)
 
 
+def integral_of(
+    sums: Sums,
+    between_s: tuple[float, float],
+    samples: float,
+    lost: int,
+    sample_hz: float,
+    ends: tuple[EndPower, EndPower],
+) -> Integral:
+    """Return what sums over a window of so many samples say; `lost` of them were left out of the
+    sums, and the mean of the others stands in for them.
+    """
+    start_s, stop_s = between_s
+    held = sums.sums * (samples / (samples - lost) / sample_hz if lost else 1 / sample_hz)
+    beyond_j = float(held[0, -1]) if held.shape[1] > 1 else 0.0
+    if held.shape[1] > 1:
+        held[:, -2] += held[:, -1]
+        held = held[:, :-1]
+    energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
+    return Integral(
+        start_s,
+        stop_s,
+        sum(energy_j),
+        sum(charge_c),
+        sums.least_w,
+        sums.most_w,
+        ends,
+        energy_j,
+        charge_c,
+        volt_s,
+        lost / sample_hz,
+        beyond_j,
+    )
+
+
 def seen(end: EndPower, sums: Sums) -> EndPower:
     """Return an end whose sample outside was lost with what the window has that is farthest from
     the power inside.

@@ -10,12 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rig.trace.gaps import Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,9 @@ class TraceForm:
     sample_hz: float
     edge_hz: float
     sync_kind: str
+    source: str = ""
+    serial: str = ""
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Tap(Protocol):
@@ -48,8 +54,11 @@ class Tap(Protocol):
     def stamp(self, at_s: float, fall: bool) -> None:
         """Take an edge that the instrument stamped."""
 
-    def skip(self, samples: int) -> None:
+    def skip(self, samples: int, cause: str) -> None:
         """Take note that so many samples were lost; the next ones follow behind them."""
+
+    def gap(self, gap: Gap) -> None:
+        """Take note that samples that came are not to be trusted."""
 
     def end(self) -> None:
         """Take note that the trace is complete."""
@@ -60,16 +69,18 @@ class Tap(Protocol):
 
 MakeTap = Callable[[TraceForm], Tap]
 
-_offered: dict[str, MakeTap] = {}
+_offered: dict[str, tuple[MakeTap, bool]] = {}
 _lock = threading.Lock()
 
 
 @contextmanager
-def tapped(folder: Path, make: MakeTap) -> Iterator[None]:
-    """Let a trace that is begun in `folder` have a tap, until this context is left."""
+def tapped(folder: Path, make: MakeTap, kept: bool = True) -> Iterator[None]:
+    """Let a trace that is begun in `folder` have a tap, until this context is left; where it is not
+    `kept`, the tap alone has the samples, and no file of them is left.
+    """
     place = _place(folder)
     with _lock:
-        _offered[place] = make
+        _offered[place] = make, kept
     try:
         yield
     finally:
@@ -82,7 +93,7 @@ class Tapped:
 
     def __init__(self, folder: Path, form: TraceForm) -> None:
         with _lock:
-            make = _offered.get(_place(folder))
+            make, _ = _offered.get(_place(folder), (None, True))
         self._tap: Tap | None = None
         if make is not None:
             with suppress(Exception):  # who cannot even begin to look does not
@@ -98,6 +109,46 @@ class Tapped:
         except Exception as error:
             self._tap = None
             tap.failed(error)
+
+
+class Fork:
+    """Several taps as one."""
+
+    def __init__(self, taps: tuple[Tap, ...]) -> None:
+        self._taps = taps
+
+    @classmethod
+    def of(cls, *taps: Tap) -> Tap:
+        """Return a tap that hands all that it is called with to each of these."""
+        return cast(Tap, cls(taps))
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return what calls a method of each tap."""
+
+        def call(*block: Any) -> None:
+            for tap in self._taps:
+                getattr(tap, name)(*block)
+
+        return call
+
+
+def is_kept(folder: Path) -> bool:
+    """Return whether a trace that is begun in a folder is to be kept as a file."""
+    with _lock:
+        _, kept = _offered.get(_place(folder), (None, True))
+    return kept
+
+
+class Nowhere:
+    """A file of the trace library that takes everything and keeps none of it."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return what does as little for every call of a writer."""
+        return _ignored
+
+
+def _ignored(*args: object, **named: object) -> None:
+    return
 
 
 def _place(folder: Path) -> str:

@@ -25,7 +25,7 @@ from rig.trace import gaps as gap_lines
 from rig.trace.gaps import Gap as Gap
 from rig.trace.integral import EndPower as EndPower
 from rig.trace.integral import Integral as Integral
-from rig.trace.integral import seen
+from rig.trace.integral import integral_of, seen
 from rig.trace.integrate import Sums
 from rig.trace.jls_file import ABOUT as ABOUT
 from rig.trace.jls_file import LENGTHS as LENGTHS
@@ -323,32 +323,13 @@ class Trace:
             parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
         for end, at, share in parts:
             sums.take(*around[end].sample(at), share)
-        held = sums.sums * (
-            (stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz
-        )
-        beyond_j = float(held[0, -1]) if held.shape[1] > 1 else 0.0
-        if held.shape[1] > 1:
-            held[:, -2] += held[:, -1]
-            held = held[:, :-1]
-        energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
         at_ends = end_samples.of_window(around, (start, stop), self.length, stepped)
         ends = (seen(at_ends[0].power, sums), seen(at_ends[1].power, sums))
-        return Integral(
-            start_s,
-            stop_s,
-            sum(energy_j),
-            sum(charge_c),
-            sums.least_w,
-            sums.most_w,
-            ends,
-            energy_j,
-            charge_c,
-            volt_s,
-            lost / self.sample_hz,
-            beyond_j,
-            stepped,
-            cut,
-            (at_ends[0].apart_w / self.sample_hz, at_ends[1].apart_w / self.sample_hz),
+        return replace(
+            integral_of(sums, (start_s, stop_s), stop - start, lost, self.sample_hz, ends),
+            stepped=stepped,
+            cut=cut,
+            apart_j=(at_ends[0].apart_w / self.sample_hz, at_ends[1].apart_w / self.sample_hz),
         )
 
     def _sum(self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool) -> int:

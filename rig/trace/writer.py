@@ -24,7 +24,7 @@ from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
 from rig.trace.jls_file import new_writer
 from rig.trace.jls_signals import chunks, define_signal
-from rig.trace.tap import Tapped, TraceForm
+from rig.trace.tap import Nowhere, Tapped, TraceForm, is_kept
 from rig.trace.trace import (
     ABOUT,
     CURRENT,
@@ -64,10 +64,11 @@ class TraceWriter:
     come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none"; "start"
     is one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is
     none, with `about` saying what CLOCK_MONOTONIC showed at the first sample
-    (`start_monotonic_ns`). A JLS file must not be opened while it is written, and an unclosed one
-    can crash its reader (measured: 22 of 24 killed writers): hence the name ending in ".partial"
-    until `close`, and for good where a write failed. Calls come from one thread. From the first one
-    on, this process's threads take turns more often. Raises StorageFull and BenchError.
+    (`start_monotonic_ns`). `began_s`: time.time() of the first sample, 0: now. A JLS file must not
+    be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24
+    killed writers): hence the name ending in ".partial" until `close`, and for good where a write
+    failed. Calls come from one thread. From the first one on, this process's threads take turns
+    more often. Raises StorageFull and BenchError.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class TraceWriter:
         serial: str,
         about: dict[str, Any],
         sync_kind: str = "digital",
+        began_s: float = 0.0,
     ) -> None:
         self.folder = folder
         self.sample_hz = sample_hz
@@ -97,10 +99,11 @@ class TraceWriter:
                 self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
             self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
             stack.callback(self._store.leave)
-            writer = new_writer(folder / PARTIAL)
+            self._kept = is_kept(folder)
+            writer = new_writer(folder / PARTIAL) if self._kept else Nowhere()
             stack.pop_all()
         self._log = WriteLog()
-        self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
+        self._began = int(((began_s or time.time()) - _JLS_EPOCH_S) * 2**30)
         with translated(folder):
             writer.source_def(
                 source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
@@ -123,7 +126,7 @@ class TraceWriter:
         with translated(folder):
             for signal, _ in self._rates():
                 writer.utc(signal, 0, self._began)
-        self._show = Tapped(folder, TraceForm(sample_hz, edge_hz, sync_kind))
+        self._show = Tapped(folder, TraceForm(sample_hz, edge_hz, sync_kind, source, serial, about))
 
     @property
     def samples(self) -> int:
@@ -202,7 +205,7 @@ class TraceWriter:
         The line keeps its last level, and an edge at the border of a gap is none: its time is not
         known.
         """
-        self.gap(Gap(self.samples, self.samples + samples, cause))
+        self._note(Gap(self.samples, self.samples + samples, cause))
         self._skipping = True
         for at in range(0, samples, _FILL):
             count = min(_FILL, samples - at)
@@ -220,10 +223,14 @@ class TraceWriter:
             for at in range(0, missing, _FILL):
                 self.sync(np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8))
         self._skipping = False
-        self._show("skip", samples)
+        self._show("skip", samples, cause)
 
     def gap(self, gap: Gap) -> None:
         """Note that samples are not to be trusted."""
+        self._note(gap)
+        self._show("gap", gap)
+
+    def _note(self, gap: Gap) -> None:
         try:
             self._gaps.write(json.dumps(typed.to_json(gap)) + "\n")
             self._gaps.flush()
@@ -251,6 +258,8 @@ class TraceWriter:
             self._gaps.close()
             if self._edges is not None:
                 self._edges.close()
+        if not self._kept:
+            return
         with translated(self.folder):
             if self._said:
                 (self.folder / SAID).write_text(
@@ -369,7 +378,7 @@ class TraceWriter:
             for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
                 start = self.samples + int(run[0])
                 stop = self.samples + int(run[-1]) + 1
-                self.gap(Gap(start, stop, cause))
+                self._note(Gap(start, stop, cause))
 
     def _spend(self, size_b: int) -> None:
         self._require_written()

@@ -21,6 +21,8 @@ DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
 _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 #: No limit of an instrument is larger; squares of what it is multiplied with stay finite.
 _MOST = 1e12
+#: Beside a trace of no session: the limits of the instrument that recorded it.
+LIMITS = "accuracy.toml"
 _SHOWN = "docs/UNCERTAINTY.md shows a calibration file"
 
 

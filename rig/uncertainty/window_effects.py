@@ -206,6 +206,21 @@ def at_one_volt(integral: Integral) -> Integral:
     )
 
 
+def charge_u_c(
+    integral: Integral,
+    accuracy: Accuracy,
+    sample_hz: float,
+    ends_u_s: tuple[float, float],
+    nominal_rate: bool = False,
+) -> float:
+    """Return the standard uncertainty of a window's charge, in coulombs: that of the energy at a
+    voltage of 1 V that is exact. What is given is as for `of_energy`.
+    """
+    exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
+    effects = of_energy(at_one_volt(integral), exact, sample_hz, ends_u_s, nominal_rate)
+    return effects.energy_u_j
+
+
 def beyond(integral: Integral, accuracy: Accuracy) -> str:
     """Return what of a window was measured beyond the ranges whose limits of error are known; empty
     where nothing was.

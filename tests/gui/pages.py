@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QTabWidget
 from gui.bench.link import Deed
 from gui.bench.screen import BenchScreen
 from gui.memory import Memory
+from gui.run.meter.screen import MeterScreen
 from gui.run.screen import RunScreen
 from gui.sessions.screen import SessionsScreen
 from gui.trace.screen import TraceScreen
@@ -39,7 +40,7 @@ def pages(window: MainWindow, folder: Path) -> Iterator[str]:
     window.open_session(folder)
     _until(lambda: window.shell.session is not None)
     window.shell.set_bench(VIRTUAL_NULL)
-    for name in ("start", "bench", "run", "trace", "trials", "sessions", "keys", "about"):
+    for name in ("start", "bench", "run", "trace", "trials", "sessions", "meter", "keys", "about"):
         window.go(name)
         _settle(window)
         screen = window.screen_named(name)
@@ -58,9 +59,11 @@ def pages(window: MainWindow, folder: Path) -> Iterator[str]:
             screen.table.choose_all(screen.table.rows[:2])
             _settle(window)
             yield "sessions, two compared"
+        elif isinstance(screen, TraceScreen):
+            yield from _trace(screen)
+        elif isinstance(screen, MeterScreen):
+            yield from _meter(screen)
         else:
-            if isinstance(screen, TraceScreen):
-                _until(screen.idle)
             yield name
         for tabs in screen.findChildren(QTabWidget):
             for place in range(1, tabs.count() if tabs.isVisible() else 0):
@@ -92,6 +95,27 @@ def _run(window: MainWindow, screen: RunScreen) -> Iterator[str]:
     _settle(window)
     _until(lambda: "verdict is being read" not in screen.outcome.text)
     yield "run, live"
+
+
+def _trace(screen: TraceScreen) -> Iterator[str]:
+    _until(screen.idle)
+    yield "trace"
+    assert screen.state is not None
+    screen.state.set_utc(True)
+    screen.stack.toggle_levels()
+    screen.show_second()
+    _until(screen.idle)
+    yield "trace, two"
+    screen.show_second()
+
+
+def _meter(screen: MeterScreen) -> Iterator[str]:
+    yield "meter"
+    screen.start()
+    _until(lambda: screen.values.text("power-now") != "-")
+    yield "meter, at work"
+    screen.stop()
+    _until(lambda: not screen.busy)
 
 
 def _settle(window: MainWindow) -> None:

@@ -45,7 +45,7 @@ _ACTIONS = (1, 5)
 #: One sequence may wait so long for what it started in the background.
 _SETTLE_MS = 5
 _KEYS = (
-    *(Qt.Key(Qt.Key.Key_1 + number) for number in range(6)),
+    *(Qt.Key(Qt.Key.Key_1 + number) for number in range(7)),
     Qt.Key.Key_Tab,
     Qt.Key.Key_Space,
     Qt.Key.Key_Return,
@@ -71,7 +71,7 @@ _MODIFIERS = (
     Qt.KeyboardModifier.ShiftModifier,
     Qt.KeyboardModifier.ControlModifier,
 )
-_SCREENS = ("start", "bench", "run", "trace", "trials", "sessions")
+_SCREENS = ("start", "bench", "run", "trace", "trials", "sessions", "meter")
 _TEXTS = (
     "",
     "1",

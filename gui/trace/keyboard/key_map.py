@@ -23,6 +23,8 @@ class ScreenKeys:
     show_keys: Callable[[], None]
     copy_statistics: Callable[[], None]
     save_annotations: Callable[[], None]
+    toggle_levels: Callable[[], None]
+    show_second: Callable[[], None]
 
 
 def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
@@ -41,6 +43,10 @@ def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
         Qt.Key.Key_Z: lambda: keys.zoom_to_selection(state),
         Qt.Key.Key_X: lambda: state.set_snap(not state.snap),
         Qt.Key.Key_L: lambda: keys.logarithmic(state, not state.scales["power"].logarithmic),
+        Qt.Key.Key_U: lambda: state.set_utc(not state.utc),
+        Qt.Key.Key_I: lambda: state.set_numbered(not state.numbered),
+        Qt.Key.Key_H: screen.toggle_levels,
+        Qt.Key.Key_V: screen.show_second,
         Qt.Key.Key_P: screen.save_picture,
         Qt.Key.Key_Left: lambda: keys.pan(state, False),
         Qt.Key.Key_Right: lambda: keys.pan(state, True),

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.trace.panels import entry
 from gui.trace.panels.rows import Rows
 from gui.trace.shown.markers import Mark, Part
 from gui.trace.shown.state import Topic, TraceState, mark_text
+from gui.widgets import values
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel
@@ -157,14 +157,14 @@ class MarkerPanel(QWidget):
         for field in (self.label, self.a, self.b, self.dt):
             field.setEnabled(mark is not None)
         self.label.setText("" if mark is None else mark.label)
-        self.a.setText("" if mark is None else entry.exact(mark.a_s, "s"))
+        self.a.setText("" if mark is None else values.exact(mark.a_s, "s"))
         is_dual = mark is not None and mark.b_s is not None
         self.b.setEnabled(is_dual)
         self.dt.setEnabled(is_dual)
         rate = ""
         if mark is not None and mark.b_s is not None and mark.dt_s is not None:
-            self.b.setText(entry.exact(mark.b_s, "s"))
-            self.dt.setText(entry.exact(mark.dt_s, "s"))
+            self.b.setText(values.exact(mark.b_s, "s"))
+            self.dt.setText(values.exact(mark.dt_s, "s"))
             rate = quantity(1 / abs(mark.dt_s), "Hz") if mark.dt_s else "-"
         else:
             self.b.clear()
@@ -204,10 +204,10 @@ class MarkerPanel(QWidget):
 
     def _value(self, field: QLineEdit, before: float | None) -> float | None:
         """Return what was typed; None where it is nothing else than before, or no time."""
-        if before is None or field.text() == entry.exact(before, "s"):
+        if before is None or field.text() == values.exact(before, "s"):
             return None
         try:
-            value = entry.parse(field.text(), "s")
+            value = values.parse(field.text(), "s")
         except ValueError as error:
             self.notice.show_text(
                 f"{error}\ntry: a time in seconds, as 0.5, 18 ms or 1.2e-3", Severity.ERROR

@@ -7,13 +7,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gui.widgets.values import digits, with_u
 from rig import table_file
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
-from rig.stats.summary import half_width
-from rig.units import quantity
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")
-_DIGITS = 5
 #: Half of the last place of a sample: 32 bits hold 24 of its value.
 _RESOLUTION = 2.0**-25
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
@@ -37,15 +35,15 @@ def lines(found: TraceStatistics) -> tuple[Line, ...]:
 
 def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
     """Return what the stretch amounts to: names and texts, the energy first."""
-    energy = _with_u(found.energy_j, found.energy_u_j, "J")
+    energy = with_u(found.energy_j, found.energy_u_j, "J")
     rows = [
         ("energy", energy),
-        ("span", quantity(found.span_s, "s", digits=_DIGITS)),
+        ("span", digits(found.span_s, "s")),
         ("samples", f"{found.count:,}".replace(",", " ")),
         ("lost", f"{found.lost:,}".replace(",", " ")),
     ]
     if found.current is not None:
-        rows.insert(1, ("charge", _with_u(found.charge_c, found.charge_u_c, "C")))
+        rows.insert(1, ("charge", with_u(found.charge_c, found.charge_u_c, "C")))
     return tuple(rows)
 
 
@@ -89,16 +87,7 @@ def _shown(value: float, unit: str, one: SignalStatistics) -> str:
     """Return a value of a signal; 0 where it is less than the samples can tell apart."""
     if abs(value) < _RESOLUTION * max(abs(one.least), abs(one.most)):
         value = 0.0
-    return quantity(value, unit, digits=_DIGITS)
-
-
-def _with_u(value: float | None, u: float | None, unit: str) -> str:
-    """Return a value with its 95 % interval, where its standard uncertainty is known."""
-    if value is None:
-        return "-"
-    return (
-        quantity(value, unit, digits=_DIGITS) if u is None else quantity(value, unit, half_width(u))
-    )
+    return digits(value, unit)
 
 
 def _exact(value: float | None) -> str:

@@ -15,11 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.trace.panels import entry
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.widgets import values
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel
+
+_DATED = "U: by the clock of the computer that recorded, when it began the file"
+_UNDATED = "this file does not say when its recording began"
 
 
 class ScalePanel(QWidget):
@@ -52,6 +55,10 @@ class ScalePanel(QWidget):
                 (PlainLabel(signal), log, self.lows[signal], self.highs[signal], auto)
             ):
                 grid.addWidget(widget, row, column)
+        self.utc = _box("scale-utc", "Times in &UTC")
+        self.utc.clicked.connect(self._set_utc)
+        self.numbered = _box("scale-numbers", "&Numbers above each plot (I)")
+        self.numbered.clicked.connect(self._set_numbered)
         hint = PlainLabel(
             "Empty ends are automatic: what is visible, without zero where that would hide the "
             "ripple. Both ends given are exact, as 0 mA and 25 mA."
@@ -61,6 +68,8 @@ class ScalePanel(QWidget):
         layout.setContentsMargins(0, 6, 0, 0)
         layout.addLayout(grid)
         layout.addWidget(hint)
+        layout.addWidget(self.utc)
+        layout.addWidget(self.numbered)
         layout.addWidget(self.notice)
         layout.addStretch(1)
 
@@ -71,18 +80,31 @@ class ScalePanel(QWidget):
         self._show()
 
     def _changed(self, topic: Topic) -> None:
-        if topic == "scale":
+        if topic in ("scale", "axis"):
             self._show()
 
     def _show(self) -> None:
         if self._state is None:
             return
+        dated = self._state.subject.trace.started_ns is not None
+        self.utc.setEnabled(dated)
+        self.utc.setToolTip(_DATED if dated else _UNDATED)
+        self.utc.setChecked(self._state.utc)
+        self.numbered.setChecked(self._state.numbered)
         for signal, scale in self._state.scales.items():
             self.logs[signal].setChecked(scale.logarithmic)
             ends = scale.exact
             unit = UNITS[signal]
-            self.lows[signal].setText("" if ends is None else entry.exact(ends[0], unit))
-            self.highs[signal].setText("" if ends is None else entry.exact(ends[1], unit))
+            self.lows[signal].setText("" if ends is None else values.exact(ends[0], unit))
+            self.highs[signal].setText("" if ends is None else values.exact(ends[1], unit))
+
+    def _set_utc(self, on: bool) -> None:
+        if self._state is not None:
+            self._state.set_utc(on)
+
+    def _set_numbered(self, on: bool) -> None:
+        if self._state is not None:
+            self._state.set_numbered(on)
 
     def _set_log(self, signal: str, on: bool = False) -> None:
         if self._state is not None:
@@ -99,7 +121,7 @@ class ScalePanel(QWidget):
             return
         scale = self._state.scales[signal]
         try:
-            ends = entry.parse(low, UNITS[signal]), entry.parse(high, UNITS[signal])
+            ends = values.parse(low, UNITS[signal]), values.parse(high, UNITS[signal])
         except ValueError as error:
             self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}", Severity.ERROR)
             return
@@ -119,3 +141,10 @@ class ScalePanel(QWidget):
         field.setPlaceholderText("auto")
         field.editingFinished.connect(done)
         return field
+
+
+def _box(name: str, text: str) -> QCheckBox:
+    box = QCheckBox(text)
+    box.setObjectName(name)
+    box.setAccessibleName(text.replace("&", ""))
+    return box

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.trace.panels import readout
+from gui.trace.picture.lane_numbers import LaneNumbers
 from gui.trace.shown.numbers import Numbers
 from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Stretch, Topic, TraceState
@@ -36,7 +37,9 @@ _WIDE_PX = 560
 
 
 class StatisticsPanel(QWidget):
-    """Two boxes: the visible span, and the selection."""
+    """Two boxes: the visible span, and the selection; `changed` is emitted with every number."""
+
+    changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,6 +84,12 @@ class StatisticsPanel(QWidget):
         """Return the numbers of the selection; None while they are computed, or without one."""
         return None if self._of_selection is None else self._of_selection.now
 
+    def for_lanes(self) -> LaneNumbers:
+        """Return the numbers that stand above the lanes: of the selection, else of the view."""
+        if self._state is not None and self._state.selection is not None:
+            return LaneNumbers("selection", self.selection)
+        return LaneNumbers("view", self.view)
+
     @property
     def waiting(self) -> bool:
         """Return whether numbers are being computed, or the view still moves."""
@@ -118,10 +127,12 @@ class StatisticsPanel(QWidget):
     def _show_visible(self) -> None:
         if self._of_view is not None and not self._rest.isActive():
             self.visible_box.show_numbers(self._of_view)
+            self.changed.emit()
 
     def _show_selection(self) -> None:
         if self._of_selection is not None:
             self.selection_box.show_numbers(self._of_selection)
+            self.changed.emit()
 
 
 class StatisticsBox(QFrame):
@@ -239,8 +250,8 @@ class StatisticsBox(QFrame):
                 label.setFont(font)
             first.addWidget(label)
             first.addSpacing(8)
-        for line in rows:
-            line.addStretch(1)
+        rows[0].addStretch(1)
+        rows[1].addWidget(self.remark, 1)
         grid = self._grid
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
@@ -255,7 +266,6 @@ class StatisticsBox(QFrame):
         for line in rows:
             whole.addLayout(line)
         whole.addLayout(grid)
-        whole.addWidget(self.remark)
 
 
 def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:

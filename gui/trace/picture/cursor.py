@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from gui.picture.ticks import time_text
+from gui.trace.picture.utc_ticks import utc_text
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, TraceState
 from rig.units import quantity
@@ -20,7 +21,10 @@ def cursor_text(state: TraceState, pictures: Pictures | None) -> str:
     at_s = state.cursor_s
     if at_s is None:
         return ""
-    parts = [time_text(at_s, state.view.span_s / 2000)]
+    resolution_s = state.view.span_s / 2000
+    began_ns = state.subject.trace.started_ns if state.utc else None
+    at = time_text(at_s, resolution_s)
+    parts = [at if began_ns is None else utc_text(at_s, began_ns, resolution_s)]
     columns = None if pictures is None or pictures.now is None else pictures.now.columns
     if columns is None or not len(columns):
         return parts[0]

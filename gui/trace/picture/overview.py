@@ -17,7 +17,7 @@ from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
 
-_HEIGHT_PX = 64
+_HEIGHT_PX = 46
 _EDGE_PX = 6.0
 
 

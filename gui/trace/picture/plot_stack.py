@@ -27,7 +27,10 @@ from gui.picture.lanes import (
 )
 from gui.picture.painting import line_pen, mixed
 from gui.theme import Theme
+from gui.trace.picture.lane_numbers import HEAD_PX, AskNumbers, level_text, paint_head, texts
+from gui.trace.picture.level_item import paint_levels
 from gui.trace.picture.markers_item import paint_markers, paint_selection
+from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.pictures import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from rig.api.traces.columns import Band, Columns
@@ -53,6 +56,9 @@ class PlotStack(QWidget):
         self.state: TraceState | None = None
         self._pictures: Pictures | None = None
         self._bands = BandsItem()
+        #: Who has the numbers that stand above the lanes; and the axes as they were painted.
+        self.ask_numbers: AskNumbers | None = None
+        self.y_ranges: dict[str, tuple[float, float]] = {}
         self._late = QTimer(self)
         self._late.setSingleShot(True)
         self._late.setInterval(_PATIENCE_MS)
@@ -116,7 +122,9 @@ class PlotStack(QWidget):
         """Return where the lanes lie."""
         has_sync = self.state is not None and self.state.subject.has_sync
         has_phases = self.state is not None and len(self.state.subject.bands) > 0
-        return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases)
+        has_heads = self.state is not None and (self.state.numbered or bool(self.state.levels))
+        head_px = HEAD_PX if has_heads else 0.0
+        return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases, head_px)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Ask for a picture of the new width."""
@@ -154,7 +162,7 @@ class PlotStack(QWidget):
         # Behind the curves: what is chosen hides none of them.
         self._paint_highlights(painter, state, lanes)
         paint_selection(painter, state.markers, view, lanes, self.theme)
-        time = ticks.of_time(view.start_s, view.stop_s, time_ticks_for(lanes.time))
+        time = self._time_ticks(state, lanes)
         paint_time_axis(painter, lanes, time, view.start_s, view.span_s, self.theme)
         columns = None
         if self._pictures is not None and self._pictures.now is not None:
@@ -168,6 +176,21 @@ class PlotStack(QWidget):
             x = lanes.time.left() + view.fraction(state.cursor_s) * lanes.time.width()
             painter.setPen(line_pen(mixed(self.theme.text, self.theme.base, 0.45)))
             painter.drawLine(QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top()))
+
+    def _time_ticks(self, state: TraceState, lanes: Lanes) -> ticks.Ticks:
+        view = state.view
+        room = time_ticks_for(lanes.time)
+        began_ns = state.subject.trace.started_ns if state.utc else None
+        if began_ns is None:
+            return ticks.of_time(view.start_s, view.stop_s, room)
+        return of_utc(view.start_s, view.stop_s, room, began_ns)
+
+    def _paint_head(self, painter: QPainter, state: TraceState, name: str, area: QRectF) -> None:
+        """Paint what stands above a lane: levels, and numbers of the selection or of the view."""
+        parts = [level_text(name, state.levels[name])] if name in state.levels else []
+        if state.numbered and self.ask_numbers is not None:
+            parts += texts(name, self.ask_numbers())
+        paint_head(painter, area, parts, self.theme)
 
     def _paint_signal(
         self, painter: QPainter, state: TraceState, name: str, area: QRectF, columns: Columns | None
@@ -183,7 +206,7 @@ class PlotStack(QWidget):
             return
         whole = Envelope(columns.start_s, columns.stop_s, band.least, band.mean, band.most)
         part = whole.inside(state.view)
-        y_range = scale.range_of(part.least, part.most)
+        y_range = self.y_ranges[name] = scale.range_of(part.least, part.most)
         make = ticks.logarithmic if scale.logarithmic else ticks.linear
         axis = make(*y_range, UNITS[name], ticks_for(area))
         drawn = Envelope(
@@ -194,6 +217,9 @@ class PlotStack(QWidget):
             scale.drawn(part.most),
         )
         paint_signal(painter, area, drawn, state.view, y_range, axis, title, colour, self.theme)
+        if name in state.levels:
+            paint_levels(painter, area, state.levels[name], y_range, scale, self.theme)
+        self._paint_head(painter, state, name, area)
 
     def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
         edges = state.edges

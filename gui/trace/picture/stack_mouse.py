@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 
 from gui.picture.lanes import Lanes
 from gui.picture.viewport import ZOOM_STEP
+from gui.trace.picture.level_item import first_levels, grabbed_level, level_at
 from gui.trace.picture.markers_item import grabbed
 from gui.trace.picture.plot_stack import PlotStack
 from gui.trace.shown.markers import Part
@@ -31,12 +32,27 @@ class _Drag:
     part: Part = "a"
     moved: bool = False
     selects: bool = False
+    #: A level that is moved: of which signal, and which of the two.
+    level: tuple[str, int] | None = None
 
 
 class InteractiveStack(PlotStack):
     """The picture with what the mouse does on it. Alt places a marker freely, off the edges."""
 
     _drag: _Drag | None = None
+    #: The signal that the mouse was over last.
+    pointed = "power"
+
+    def toggle_levels(self) -> None:
+        """Put two levels on the lane under the mouse, or take them away."""
+        state, name = self.state, self.pointed
+        if state is None or name not in self.y_ranges:
+            return
+        if name in state.levels:
+            state.set_levels(name, None)
+        else:
+            area = self.lanes.signals[name]
+            state.set_levels(name, first_levels(area, self.y_ranges[name], state.scales[name]))
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
         """Zoom at the mouse; with Shift, or sideways, pan."""
@@ -61,6 +77,9 @@ class InteractiveStack(PlotStack):
             return
         place = event.position()
         at_s = self.time_at(place.x())
+        if (level := self._level_at(place)) is not None:
+            self._drag = _Drag(place.x(), at_s, level=level)
+            return
         found = grabbed(state.markers, place.x(), place.y(), state.view, self.lanes)
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if found is not None:
@@ -82,16 +101,23 @@ class InteractiveStack(PlotStack):
         x = event.position().x()
         drag = self._drag
         lanes = self.lanes
+        if drag is not None and drag.level is not None:
+            self._move_level(state, drag.level, event.position().y())
+            return
         if drag is None:
+            self.pointed = self._signal_at(event.position()) or self.pointed
             inside = lanes.whole.contains(event.position())
             found = (
                 grabbed(state.markers, x, event.position().y(), state.view, lanes)
                 if inside
                 else None
             )
-            self.setCursor(
-                Qt.CursorShape.SizeHorCursor if found is not None else Qt.CursorShape.CrossCursor
-            )
+            shape = Qt.CursorShape.CrossCursor
+            if self._level_at(event.position()) is not None:
+                shape = Qt.CursorShape.SizeVerCursor
+            elif found is not None:
+                shape = Qt.CursorShape.SizeHorCursor
+            self.setCursor(shape)
             state.set_cursor(self.time_at(x) if inside else None)
             return
         if not drag.moved and abs(x - drag.x) < _CLICK_PX:
@@ -115,7 +141,7 @@ class InteractiveStack(PlotStack):
         self.unsetCursor()
         if state is None or drag is None:
             return
-        if drag.number is None and not drag.moved and not drag.selects:
+        if drag.number is None and not (drag.moved or drag.selects or drag.level):
             state.select(None)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
@@ -158,6 +184,27 @@ class InteractiveStack(PlotStack):
         if self.state is None:
             return 0.0
         return SNAP_PX / self.lanes.time.width() * self.state.view.span_s
+
+    def _signal_at(self, place: QPointF) -> str | None:
+        areas = self.lanes.signals.items()
+        return next((name for name, area in areas if area.contains(place)), None)
+
+    def _level_at(self, place: QPointF) -> tuple[str, int] | None:
+        """Return the level under the mouse: of which signal, and which of the two."""
+        name = self._signal_at(place)
+        state = self.state
+        if state is None or name is None or name not in state.levels or name not in self.y_ranges:
+            return None
+        axis = self.lanes.signals[name], state.levels[name], self.y_ranges[name]
+        which = grabbed_level(place.y(), *axis, state.scales[name])
+        return None if which is None else (name, which)
+
+    def _move_level(self, state: TraceState, level: tuple[str, int], y: float) -> None:
+        name, which = level
+        to = level_at(y, self.lanes.signals[name], self.y_ranges[name], state.scales[name])
+        pair = list(state.levels[name])
+        pair[which] = to
+        state.set_levels(name, (pair[0], pair[1]))
 
     def _move_marker(self, state: TraceState, drag: _Drag, x: float, free: bool) -> None:
         if drag.number is None:

@@ -16,7 +16,7 @@ from gui.trace.shown.scales import Scale
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
 
-Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered"]
+Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered", "axis"]
 
 #: Lanes of the picture, from top to bottom.
 SIGNALS = ("current", "voltage", "power")
@@ -50,6 +50,11 @@ class TraceState:
         self.chosen: Stretch | None = None
         self.hovered: Stretch | None = None
         self.scales: dict[str, Scale] = {name: Scale() for name in SIGNALS}
+        #: The time axis is in UTC; and numbers stand above each lane.
+        self.utc = False
+        self.numbered = True
+        #: Two levels of a signal, as horizontal lines.
+        self.levels: dict[str, tuple[float, float]] = {}
         self._listeners: list[Callable[[Topic], None]] = []
 
     def listen(self, callback: Callable[[Topic], None]) -> None:
@@ -99,6 +104,24 @@ class TraceState:
         """Show a signal on another scale."""
         self.scales[signal] = scale
         self._tell("scale")
+
+    def set_utc(self, utc: bool) -> None:
+        """Show times in UTC, where the trace says when it began, or in seconds from its start."""
+        self.utc = utc and self.subject.trace.started_ns is not None
+        self._tell("axis")
+
+    def set_numbered(self, numbered: bool) -> None:
+        """Show numbers above each lane, or not."""
+        self.numbered = numbered
+        self._tell("axis")
+
+    def set_levels(self, signal: str, levels: tuple[float, float] | None) -> None:
+        """Put two levels on a signal, or take them away."""
+        if levels is None:
+            self.levels.pop(signal, None)
+        else:
+            self.levels[signal] = levels
+        self._tell("axis")
 
     def choose(self, stretch: Stretch | None) -> None:
         """Choose a stretch: the numbers of the selection are its own."""

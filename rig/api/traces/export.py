@@ -22,6 +22,7 @@ from rig.api.traces.place import TracePlace
 from rig.api.traces.samples import levels_at
 from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
+from rig.importers.start_time import DATED
 from rig.plain_text import one_line
 from rig.results.labels import SIMULATED, beside
 from rig.trace.levels import Hidden, Progress
@@ -73,7 +74,9 @@ class StretchOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Samples first <= k < last of a trace; `has_current` as the trace has it."""
+    """Samples first <= k < last of a trace; `has_current` as the trace has it. `started_ns` is when
+    the trace began, None where that is not known.
+    """
 
     trace: Trace
     first: int
@@ -81,6 +84,7 @@ class Stretch:
     has_current: bool
     has_sync: bool
     origin: StretchOrigin = StretchOrigin()
+    started_ns: int | None = None
 
     @property
     def count(self) -> int:
@@ -160,13 +164,20 @@ def _blocks(stretch: Stretch, progress: Progress | None, stopped: Stopped | None
 def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     trace = stretch.trace
     sync = "digital" if stretch.has_sync else "none"
-    about = {"exported_from": trace.path.name, "first_sample": stretch.first}
+    about = {
+        "exported_from": trace.path.name,
+        "first_sample": stretch.first,
+        DATED: stretch.started_ns is not None,
+    }
     about |= stretch.origin.about
     # The name of the source is what Joulescope UI shows beside the signals.
     source = f"export{beside(stretch.origin.labels)}"
+    began_s = 0.0
+    if stretch.started_ns is not None:
+        began_s = stretch.started_ns / 1e9 + stretch.first / trace.sample_hz
     rates = {"sample_hz": trace.sample_hz, "edge_hz": trace.edge_hz}
     with TraceWriter(
-        folder, **rates, source=source, serial="", about=about, sync_kind=sync
+        folder, **rates, source=source, serial="", about=about, sync_kind=sync, began_s=began_s
     ) as writer:
         done = round(stretch.first / trace.sample_hz * trace.edge_hz)
         for at, current, voltage in blocks:

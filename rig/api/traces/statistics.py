@@ -19,8 +19,8 @@ from rig.trace.levels import Hidden
 from rig.trace.moments import Moments
 from rig.trace.samples import Floats
 from rig.trace.trace import LOST_LIMIT, Integral, Trace, reading
-from rig.uncertainty.accuracy import Accuracy, Range
-from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
+from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges_a
 
 _BLOCK = 1 << 17
 _UNKNOWN = "no accuracy is stated for this trace, so no uncertainty is known"
@@ -172,10 +172,7 @@ def _uncertain(
     how = sample_hz, ends.u_s, ends.nominal_rate
     found = replace(found, energy_u_j=of_energy(integral, accuracy, *how).energy_u_j)
     if found.current is not None and integral.volt_s:
-        # A charge is the energy at a voltage of 1 V that is exact.
-        exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
-        charge_u_c = of_energy(at_one_volt(integral), exact, *how).energy_u_j
-        found = replace(found, charge_u_c=charge_u_c)
+        found = replace(found, charge_u_c=charge_u_c(integral, accuracy, *how))
     return found
 
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import weakref
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +24,7 @@ from rig.errors import DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened
 from rig.importers.options import Options
+from rig.importers.start_time import started_ns
 from rig.results.labels import beside
 from rig.trace.levels import Progress
 from rig.trace.trace import TRACE
@@ -43,6 +45,14 @@ class SessionTrace(TraceNumbers):
     def __init__(self, path: Path, opened: Opened) -> None:
         super().__init__(path, opened)
         self._marked = opened.marked
+        self._about = opened.about
+
+    @cached_property
+    def started_ns(self) -> int | None:
+        """Return when the first sample was taken, in nanoseconds since 1970 UTC by the clock of the
+        host that recorded it; None where the file does not say so.
+        """
+        return started_ns(self._marked, self._about)
 
     def export_bytes(self, start: float = 0.0, stop: float = math.inf, form: str = "jls") -> int:
         """Return about how large a file of an export will be: right to 10 %."""
@@ -74,7 +84,9 @@ class SessionTrace(TraceNumbers):
     def _stretch(self, start: float, stop: float) -> Stretch:
         first, last = self._places(start, stop, self.sample_hz)
         origin = StretchOrigin(self.labels, self.place)
-        return Stretch(self._trace, first, last, self.has_current, self.has_sync, origin)
+        return Stretch(
+            self._trace, first, last, self.has_current, self.has_sync, origin, self.started_ns
+        )
 
     def _refuse_session(self, where: Path) -> None:
         if self.place is not None and self.place.session in where.resolve().parents:

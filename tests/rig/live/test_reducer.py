@@ -87,7 +87,7 @@ def test_columns_behind_a_gap_are_where_they_belong() -> None:
     taking = reducer(blocks)
     volts = np.ones(1020, dtype=np.float32)
     taking.analog(volts, volts)
-    taking.skip(1_000_003)
+    taking.skip(1_000_003, "lost")
     taking.analog(volts[:500], volts[:500])
     taking.end()
     assert sum(block.lost for block in blocks) == 1_000_003

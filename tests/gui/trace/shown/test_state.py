@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gui.picture import band_layout, sync_shape, ticks
 from gui.picture.band_layout import BandSpans
 from gui.picture.viewport import Viewport
-from gui.trace.panels import entry
 from gui.trace.shown.history import History
 from gui.trace.shown.markers import Markers
 from gui.trace.shown.scales import Scale
+from gui.widgets import values
 from rig.units import scale
 
 _MOVES = st.lists(
@@ -237,10 +237,10 @@ def test_exact_ranges_are_exact_and_automatic_ones_hold_all() -> None:
     [("18.2 ms", 18.2e-3), ("1.5e-3", 1.5e-3), ("2,5ms", 2.5e-3), ("-3 us", -3e-6), (" 7 ", 7.0)],
 )
 def test_times_are_understood_as_they_are_typed(text: str, value: float) -> None:
-    assert entry.parse(text, "s") == pytest.approx(value, rel=1e-12)
+    assert values.parse(text, "s") == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "3 V", "1 2", "1e400"])
 def test_what_is_no_time_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"is (no number|not in|too large)"):
-        entry.parse(text, "s")
+        values.parse(text, "s")

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as somebody types them: "18.2 ms", "1.5e-3", "2,5 mA" -> SI units."""
+"""Values in SI units from what a person types, "18.2 ms", "1.5e-3", "2,5 mA"; and as they are
+shown.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+
+from rig.stats.summary import half_width
+from rig.units import quantity, scale
 
 _PREFIXES = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
 _PREFIXES |= {"M": 1e6, "G": 1e9}
@@ -30,3 +35,20 @@ def parse(text: str, unit: str) -> float:
 def exact(value: float, unit: str) -> str:
     """Return a value with the digits that are needed to type it back."""
     return f"{value:.12g} {unit}"
+
+
+def with_u(value: float | None, u: float | None, unit: str) -> str:
+    """Return a value with its 95 % interval, where its standard uncertainty is known."""
+    if value is None:
+        return "-"
+    return digits(value, unit) if u is None else quantity(value, unit, half_width(u))
+
+
+def digits(value: float, unit: str, count: int = 5, zeros: bool = False) -> str:
+    """Return a value with so many digits and a prefix; with the `zeros` at its end, where it must
+    not change its width.
+    """
+    if not zeros or not math.isfinite(value):
+        return quantity(value, unit, digits=count)
+    factor, name = scale(value, unit)
+    return f"{value * factor:#.{count}g} {name}"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record: into which folder, from which trigger on; and how the recording stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.widgets.path_field import PathField
+from gui.widgets.text import PlainLabel, plain
+from gui.widgets.values import parse
+from rig.errors import ConfigError
+from rig.live.meter import RecordState, Trigger, TriggerKind
+from rig.user_folders import expanded
+
+_BEFORE_S = (0.0, 0.01, 0.1, 1.0)
+_TEXTS = {
+    RecordState.OFF: "Record",
+    RecordState.ARMED: "Cancel",
+    RecordState.RECORDING: "End recording",
+    RecordState.ENDING: "Ending ...",
+}
+
+
+class RecordBar(QWidget):
+    """The bar."""
+
+    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("meter-record-bar")
+        self.folder = PathField("meter-folder", "Folder of the recordings", "recordings")
+        self.folder.setText(str(folder))
+        self.kind = QComboBox()
+        self.kind.setObjectName("meter-trigger")
+        self.kind.setAccessibleName("What begins the recording")
+        for kind in TriggerKind:
+            self.kind.addItem(str(kind), kind)
+        self.level = QLineEdit("10 mA")
+        self.level.setObjectName("meter-level")
+        self.level.setAccessibleName("Current of the trigger")
+        self.level.setFixedWidth(90)
+        self.before = QComboBox()
+        self.before.setObjectName("meter-before")
+        self.before.setAccessibleName("Recorded before the trigger")
+        for before_s in _BEFORE_S:
+            self.before.addItem(f"{before_s:g} s before", before_s)
+        self.record = QPushButton("Record")
+        self.record.setObjectName("meter-record")
+        self.record.setAccessibleName("Record, or end the recording")
+        self.record.setToolTip("Ctrl+R: a new folder with trace.jls; Trace shows it at the end")
+        self.said = plain("meter-record-said")
+        self.said.setProperty("role", "muted")
+        self.said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.kind.currentIndexChanged.connect(self._chosen)
+        self._state = RecordState.OFF
+        self._running = False
+        self._lay_out()
+        self.show_state(RecordState.OFF, False)
+
+    @property
+    def root(self) -> Path:
+        """Return the folder in which each recording has one of its own."""
+        return expanded(self.folder.text().strip() or "recordings")
+
+    @property
+    def trigger(self) -> Trigger:
+        """Return what begins the recording; raises ConfigError where the level is no current."""
+        kind = self._kind
+        before_s: float = self.before.currentData()
+        if kind is TriggerKind.NOW:
+            return Trigger()
+        trigger = Trigger(kind, 0.0, before_s)
+        if not trigger.by_level:
+            return trigger
+        try:
+            return Trigger(kind, parse(self.level.text(), "A"), before_s)
+        except ValueError as error:
+            raise ConfigError(
+                "the trigger has no current", evidence=str(error), try_next="a value as 10 mA"
+            ) from error
+
+    @property
+    def _kind(self) -> TriggerKind:
+        # Qt keeps a text of what is a text too.
+        return TriggerKind(self.kind.currentData())
+
+    def show_state(self, state: RecordState, running: bool) -> None:
+        """Show how the recording stands, and whether there is a meter to record."""
+        self._state, self._running = state, running
+        self.record.setText(_TEXTS[state])
+        self.record.setEnabled(running and state is not RecordState.ENDING)
+        self._chosen()
+
+    def _chosen(self) -> None:
+        kind = self._kind
+        free = self._state is RecordState.OFF
+        for field in (self.folder, self.kind):
+            field.setEnabled(free)
+        self.level.setEnabled(free and kind in (TriggerKind.RISES, TriggerKind.FALLS))
+        self.before.setEnabled(free and kind is not TriggerKind.NOW)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.addWidget(self.record)
+        for field in (self.kind, self.level, self.before):
+            first.addWidget(field)
+        first.addWidget(PlainLabel("into"))
+        first.addWidget(self.folder, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(first)
+        whole.addWidget(self.said)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is metered, Start, Stop, and the labels."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from gui.run.meter.link import Source
+from gui.widgets.labels import Labels
+from gui.widgets.text import PlainLabel, heading
+from rig.errors import ConfigError
+
+
+class SourceBar(QWidget):
+    """The bar; a rail of the open bench is chosen, or a kind of monitor and its settings."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("meter-bar")
+        self.labels = Labels()
+        self.labels.setWordWrap(False)
+        self.choice = QComboBox()
+        self.choice.setObjectName("meter-source")
+        self.choice.setAccessibleName("What is metered")
+        self.choice.setMinimumContentsLength(22)
+        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.choice.setSizeAdjustPolicy(policy)
+        self.settings = QLineEdit()
+        self.settings.setObjectName("meter-settings")
+        self.settings.setAccessibleName("Settings of the monitor")
+        self.settings.setPlaceholderText("settings, as device=JS220-000415 (F11 on Bench scans)")
+        self.start = _button("meter-start", "Start", "F5: supply on, and measure")
+        self.start.setProperty("role", "primary")
+        self.stop = _button("meter-stop", "Stop", "Shift+F5 or Esc: the supply is off then")
+        self.reset = _button(
+            "meter-reset", "Reset", "let energy, charge and time begin again (Ctrl+0)"
+        )
+        self.choice.currentIndexChanged.connect(self._chosen)
+        self._running = False
+        self._lay_out()
+        self.offer(None, (), ())
+
+    @property
+    def source(self) -> Source:
+        """Return what is chosen; raises ConfigError where the settings cannot be read."""
+        chosen: Source = self.choice.currentData()
+        if chosen.path is not None:
+            return chosen
+        try:
+            settings = tuple(shlex.split(self.settings.text()))
+        except ValueError as error:
+            raise ConfigError(
+                "the settings cannot be read",
+                evidence=str(error),
+                try_next="KEY=VALUE, a space between two; quotes around a value with spaces",
+            ) from error
+        return Source(kind=chosen.kind, settings=settings)
+
+    def offer(
+        self, path: Path | None, rails: Sequence[tuple[str, str]], kinds: Sequence[str]
+    ) -> None:
+        """Offer the rails of a bench, each with its kind, and kinds of monitors by themselves."""
+        self.choice.clear()
+        for rail, kind in rails:
+            name = f"{path.name if path is not None else ''}: {rail or kind}"
+            self.choice.addItem(f"{name} ({kind})" if rail else name, Source(path, rail))
+        for kind in kinds:
+            self.choice.addItem(f"monitor {kind} alone", Source(kind=kind))
+        self._chosen()
+
+    def set_running(self, running: bool) -> None:
+        """Allow Start or Stop."""
+        self._running = running
+        self._chosen()
+
+    def _chosen(self) -> None:
+        chosen: Source | None = self.choice.currentData()
+        idle = not self._running
+        self.choice.setEnabled(idle)
+        self.settings.setEnabled(idle and chosen is not None and chosen.path is None)
+        self.start.setEnabled(idle and chosen is not None)
+        self.stop.setEnabled(self._running)
+        self.reset.setEnabled(self._running)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(heading("meter-title", "Meter", 1.25))
+        top.addSpacing(12)
+        top.addWidget(self.labels)
+        top.addStretch(1)
+        for button in (self.start, self.stop, self.reset):
+            top.addWidget(button)
+        row = QHBoxLayout()
+        row.addWidget(PlainLabel("Monitor"))
+        row.addWidget(self.choice, 1)
+        row.addWidget(self.settings, 2)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(top)
+        whole.addLayout(row)
+
+
+def _button(name: str, text: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text)
+    button.setToolTip(tip)
+    return button

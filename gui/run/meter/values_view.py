@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a meter: the newest second on the left, what it came to on the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from gui.theme import Theme
+from gui.widgets.text import PlainLabel, plain
+from gui.widgets.values import digits, with_u
+from rig.live.accumulated import Amounts
+from rig.live.meter import MeterReading, RecordState
+from rig.units import duration
+
+_HEADS = ("now", "mean", "min", "max")
+_SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
+_AMOUNTS = ("energy", "charge", "time", "samples", "lost")
+_NO_VALUE = "-"
+#: The value now is read from a distance.
+_LARGE = 1.5
+_TIPS = {
+    "now": "mean of the newest 50 ms",
+    "mean": "of the newest second",
+    "min": "least sample of the newest second",
+    "max": "most of the newest second",
+}
+
+
+class ValuesView(QWidget):
+    """Two tables of labels; each has a name of its own, as meter-current-now."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("meter-values")
+        self._theme = theme
+        self._cells: dict[str, QLabel] = {}
+        self.remark = plain("meter-remark", wrap=True)
+        self.remark.setProperty("role", "muted")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._newest(), 3)
+        row.addWidget(self._sums(), 2)
+        self.clear()
+
+    def text(self, name: str) -> str:
+        """Return what a cell shows, as current-now or total-energy."""
+        return self._cells[name].text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+
+    def clear(self) -> None:
+        """Show that nothing is known."""
+        for cell in self._cells.values():
+            cell.setText(_NO_VALUE)
+        self.remark.setText("")
+
+    def show_reading(self, reading: MeterReading) -> None:
+        """Show what a meter reads."""
+        for name, unit in _SIGNALS:
+            spread = getattr(reading, name)
+            for head in _HEADS:
+                field = {"min": "least", "max": "most"}.get(head, head)
+                text = (
+                    _NO_VALUE
+                    if spread is None
+                    else digits(getattr(spread, field), unit, zeros=True)
+                )
+                self._cells[f"{name}-{head}"].setText(text)
+        self._show_amounts("total", reading.total)
+        recorded = reading.state in (RecordState.RECORDING, RecordState.ENDING)
+        if recorded:
+            self._show_amounts("record", reading.recorded)
+        self.remark.setText(reading.total.remark or (reading.recorded.remark if recorded else ""))
+
+    def show_recorded(self, amounts: Amounts) -> None:
+        """Show what a finished recording holds."""
+        self._show_amounts("record", amounts)
+
+    def _show_amounts(self, column: str, amounts: Amounts) -> None:
+        texts = {
+            "energy": with_u(amounts.energy_j, amounts.energy_u_j, "J"),
+            "charge": with_u(amounts.charge_c, amounts.charge_u_c, "C"),
+            "time": duration(amounts.duration_s),
+            "samples": f"{amounts.samples:,}".replace(",", " "),
+            "lost": f"{amounts.lost:,}".replace(",", " "),
+        }
+        for name, text in texts.items():
+            self._cells[f"{column}-{name}"].setText(text)
+        lost = self._cells[f"{column}-lost"]
+        style = f"color: {self._theme.bad}; font-weight: bold" if amounts.lost else ""
+        if lost.styleSheet() != style:
+            lost.setStyleSheet(style)
+
+    def _newest(self) -> QFrame:
+        frame, grid = _table("meter-newest", "The newest second")
+        for column, head in enumerate(_HEADS, start=1):
+            label = _head(head, right=True)
+            label.setToolTip(_TIPS[head])
+            grid.addWidget(label, 0, column)
+            grid.setColumnStretch(column, 4 if head == "now" else 3)
+        for row, (name, _) in enumerate(_SIGNALS, start=1):
+            grid.addWidget(_head(name), row, 0)
+            for column, head in enumerate(_HEADS, start=1):
+                cell = self._cell(f"{name}-{head}", f"{name} {head}")
+                if head == "now":
+                    font = cell.font()
+                    font.setPointSizeF(font.pointSizeF() * _LARGE)
+                    font.setBold(True)
+                    cell.setFont(font)
+                grid.addWidget(cell, row, column)
+        return frame
+
+    def _sums(self) -> QFrame:
+        frame, grid = _table("meter-sums", "Energy and charge")
+        columns = (("total", "since the start"), ("record", "recording"))
+        for column, (name, head) in enumerate(columns, start=1):
+            grid.addWidget(_head(head, right=True), 0, column)
+            grid.setColumnStretch(column, 1)
+            for row, amount in enumerate(_AMOUNTS, start=1):
+                cell = self._cell(f"{name}-{amount}", f"{amount} {head}")
+                grid.addWidget(cell, row, column)
+        for row, amount in enumerate(_AMOUNTS, start=1):
+            grid.addWidget(_head(amount), row, 0)
+        grid.addWidget(self.remark, len(_AMOUNTS) + 1, 0, 1, 3)
+        return frame
+
+    def _cell(self, name: str, said: str) -> QLabel:
+        label = plain(f"meter-{name}", selectable=True)
+        label.setAccessibleName(said)
+        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        # Numbers that grow by a digit must not widen the window.
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._cells[name] = label
+        return label
+
+
+def _table(name: str, said: str) -> tuple[QFrame, QGridLayout]:
+    frame = QFrame()
+    frame.setObjectName(name)
+    frame.setAccessibleName(said)
+    frame.setProperty("role", "card")
+    grid = QGridLayout(frame)
+    grid.setHorizontalSpacing(10)
+    grid.setVerticalSpacing(2)
+    return frame, grid
+
+
+def _head(text: str, right: bool = False) -> PlainLabel:
+    label = PlainLabel(text)
+    label.setProperty("role", "muted")
+    if right:
+        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    return label

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers above each lane: mean, least, most and integral of what is selected, or else visible;
+and the levels that were put on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+
+from gui.theme import Theme
+from gui.trace.shown.state import UNITS
+from gui.widgets.values import digits, with_u
+from rig.api.traces.statistics import TraceStatistics
+
+#: The height of the strip above a lane.
+HEAD_PX = 16.0
+_PENDING = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class LaneNumbers:
+    """What the numbers are of, "selection" or "view", and they; None while they are computed."""
+
+    of: str
+    now: TraceStatistics | None
+
+
+#: Who has the exact numbers of the moment.
+AskNumbers = Callable[[], LaneNumbers]
+
+
+def texts(name: str, numbers: LaneNumbers) -> list[str]:
+    """Return the numbers of a signal, the most wanted first."""
+    found = numbers.now
+    if found is None:
+        return [f"{numbers.of}: {_PENDING}"]
+    one = getattr(found, name)
+    if one is None:
+        return []
+    unit = UNITS[name]
+    parts = [f"{numbers.of}: mean {digits(one.mean, unit)}"]
+    if name == "power" and found.energy_j is not None:
+        parts.append(f"integral {with_u(found.energy_j, found.energy_u_j, 'J')}")
+    if name == "current" and found.charge_c is not None:
+        parts.append(f"integral {with_u(found.charge_c, found.charge_u_c, 'C')}")
+    return [*parts, f"min {digits(one.least, unit)}", f"max {digits(one.most, unit)}"]
+
+
+def level_text(name: str, levels: tuple[float, float]) -> str:
+    """Return two levels and their difference."""
+    unit = UNITS[name]
+    low, high = (digits(level, unit, 4) for level in levels)
+    return f"levels {low}, {high}: {digits(levels[1] - levels[0], unit, 4)} apart"
+
+
+def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) -> None:
+    """Paint texts above a lane, from the left, as many as there is room for; what is left out is
+    marked so.
+    """
+    metrics = QFontMetricsF(painter.font())
+    x = area.left() + 2
+    painter.setPen(QColor(theme.muted))
+    for place, part in enumerate(parts):
+        wide = metrics.horizontalAdvance(part) + 14
+        last = place == len(parts) - 1
+        more = 0.0 if last else metrics.horizontalAdvance("…") + 4
+        if x + wide + more > area.right():
+            whole = part if last else f"{part}   …"
+            part = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, area.right() - x)
+            last = True
+            wide = area.right() - x
+        box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)
+        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, part)
+        x += wide
+        if last:
+            return

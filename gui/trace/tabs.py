@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tabs beside the picture: each has its name under the mouse too."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+#: The names of the tabs, and the columns up to the energy, need so much.
+_WIDTH_PX = 440
+
+
+class Tabs(QTabWidget):
+    """The tabs; a name that has no room ends in an ellipsis."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trace-tabs")
+        self.setAccessibleName("Windows, markers, problems, views of a part")
+        # Eight names in the width of a table.
+        self.setUsesScrollButtons(False)
+        self.setElideMode(Qt.TextElideMode.ElideRight)
+        self.tabBar().setStyleSheet("QTabBar::tab { padding: 5px 3px; }")
+        self.setMinimumWidth(_WIDTH_PX)
+
+    def name(self, widget: QWidget, title: str) -> None:
+        """Give a widget a tab of this name, or its tab another name."""
+        place = self.indexOf(widget)
+        if place < 0:
+            place = self.addTab(widget, title)
+        self.setTabText(place, title)
+        self.setTabToolTip(place, title)

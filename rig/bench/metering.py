@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One monitor of a bench as a meter: its supply on, samples counted and shown, nothing asked of the
+device.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rig.bench import config, plugins
+from rig.bench.config import Choice, Config
+from rig.bench.named_monitor import open_monitor
+from rig.bench.parts import open_part, open_task
+from rig.bench.probe import close_monitor
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
+from rig.errors import BenchError, ConfigError, RigError, Stopped
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
+from rig.interfaces.plugin_classes import Simulates
+from rig.live.accumulated import Amounts
+from rig.live.block import Observer
+from rig.live.meter import Meter
+from rig.live.meter_recorder import MeterRecorder
+from rig.live.observers import Observers
+from rig.shipped import shipped
+from rig.simulation.world import NS_PER_S
+from rig.stop import Stop, pause
+from rig.store.events import Opened, Opening, RailState
+from rig.trace.tap import Fork, Tap, TraceForm, tapped
+from rig.trace.trace import TRACE
+
+_LOOK_S = 0.05
+#: A bench for a monitor alone: nothing of it is used but the monitor and, where that is simulated,
+#: a simulated device.
+_ALONE = "virtual-null.toml"
+#: Kinds that measure nothing now.
+_NOT_LIVE = ("none", "playback")
+
+
+@dataclass(frozen=True, slots=True)
+class Metering:
+    """The meter is at work."""
+
+    info: MonitorInfo
+    meter: Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recording has ended: its trace, what it holds by the meter, and what went wrong."""
+
+    trace: Path
+    amounts: Amounts
+    error: RigError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotRecorded:
+    """A recording could not begin."""
+
+    error: RigError
+
+
+Tell = Callable[[Any], None]
+
+
+def alone(kind: str, changes: Sequence[str] = ()) -> Config:
+    """Return a bench of a kind of monitor with nothing else; `changes` are its settings as
+    NAME=VALUE. Raises ConfigError.
+    """
+    resolved = config.load(shipped("benches") / _ALONE)
+    settings = config.settings_of("monitor", kind, changes)
+    return replace(resolved, monitors={"": Choice(kind, settings)}, folder=Path.cwd())
+
+
+def kinds() -> list[str]:
+    """Return the kinds of monitor that measure now."""
+    return [name for name in plugins.names("monitor") if name not in _NOT_LIVE]
+
+
+def meter_supply(
+    resolved: Config, rail: str, tell: Tell, stop: Stop, observers: Sequence[Observer] = ()
+) -> None:
+    """Switch the supplies of a bench on and meter one rail until `stop` is asked for; the supplies
+    are off then, whatever happened.
+
+    `tell` gets the events of opening, Metering, and Recorded for each recording. Raises RigError.
+    """
+    if rail not in resolved.monitors:
+        raise ConfigError(
+            f"there is no monitor of the rail {rail!r}" if rail else "this bench has no monitor",
+            path="monitor",
+            try_next="another bench, or a kind of monitor",
+        )
+    if resolved.monitors[rail].kind in _NOT_LIVE:
+        raise ConfigError(
+            f"{resolved.monitors[rail].kind} measures nothing now",
+            path="monitor",
+            try_next="another kind of monitor; a recording is looked at as a trace",
+        )
+    with SupplyWatchdog() as watchdog, ExitStack() as stack, stop.heard(), suppress(Stopped):
+        watching = Observers(observers)
+        stack.callback(watching.close)
+        _, context = open_task(resolved, probing=True, stop=stop)
+        monitors: dict[str, EnergyMonitor] = {}
+        for name, choice in resolved.monitors.items():
+            stop.check()
+            tell(Opening("monitor", choice.kind, name))
+            monitors[name] = open_monitor(name, choice, context)
+            stack.callback(close_monitor, name, monitors[name], (tell,))
+            tell(Opened("monitor", choice.kind, monitors[name].info, name))
+        watchdog.watch(resolved, switching(monitors), stop)
+        for name, monitor in monitors.items():
+            if monitor.info.switches:
+                monitor.power(True)
+                tell(RailState(name, True))
+        info = monitors[rail].info
+        meter = Meter(info.accuracy)
+        stack.callback(_leave, meter, tell)
+
+        def tap(form: TraceForm) -> Tap:
+            return Fork.of(watching.tap(rail, form), meter.begin(form))
+
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="rig-meter-"))
+        with (
+            tapped(Path(scratch), tap, kept=False),
+            monitors[rail].record(Path(scratch)) as recording,
+            suppress(Stopped),
+            _device(resolved, info, context),
+        ):
+            tell(Metering(info, meter))
+            _follow(recording, info, meter, context, tell)
+
+
+def _follow(
+    recording: Recording, info: MonitorInfo, meter: Meter, context: BenchContext, tell: Tell
+) -> None:
+    """Look after the meter until the end is asked for."""
+    world = context.world
+    before_s = time.monotonic()
+    while True:
+        pause(_LOOK_S)
+        now_s = time.monotonic()
+        if info.simulated and not world.live:
+            # A simulated instrument lives in the bench's time, which passes as ours does.
+            world.wait(round((now_s - before_s) * NS_PER_S))
+        before_s = now_s
+        recording.check()
+        if meter.error is not None:
+            raise BenchError("the meter ended by an error of its own", evidence=repr(meter.error))
+        if (error := meter.refused()) is not None:
+            tell(NotRecorded(error))
+        if (recorder := meter.collect()) is not None:
+            tell(_closed(recorder))
+
+
+def _leave(meter: Meter, tell: Tell) -> None:
+    """Close a recording that is still open."""
+    if (recorder := meter.collect(at_once=True)) is not None:
+        tell(_closed(recorder))
+
+
+def _closed(recorder: MeterRecorder) -> Recorded:
+    error = recorder.error
+    try:
+        recorder.close()
+    except RigError as failure:
+        error = error or failure
+    return Recorded(recorder.folder / TRACE, recorder.total.amounts(), error)
+
+
+@contextmanager
+def _device(resolved: Config, info: MonitorInfo, context: BenchContext) -> Iterator[None]:
+    """Let a simulated device be there for a simulated monitor to see: a real one is by itself."""
+    kind = plugins.find("sut", resolved.sut.kind)
+    simulated = isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)
+    if not (info.simulated and simulated):
+        yield
+        return
+    with closing(open_part("sut", resolved, context)):
+        yield

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy and charge of samples as they come, with the uncertainty of the instrument's limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.trace.integral import EndPower, Integral, integral_of
+from rig.trace.integrate import Sums
+from rig.trace.trace import LOST_LIMIT
+from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges_a
+
+_Floats = NDArray[np.float32]
+#: So many samples are summed at once.
+_AT_ONCE = 1 << 18
+#: Samples begin and end where they are counted: the ends of a sum are exact.
+_EXACT = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Energy and charge of so many samples, of which `lost` are lost; None where too many are.
+
+    `energy_u_j` and `charge_u_c` are standard uncertainties, None where the limits do not reach;
+    `remark` then says why.
+    """
+
+    samples: int = 0
+    lost: int = 0
+    duration_s: float = 0.0
+    energy_j: float | None = None
+    energy_u_j: float | None = None
+    charge_c: float | None = None
+    charge_u_c: float | None = None
+    remark: str = ""
+
+
+class Accumulated:
+    """The sum of all samples so far: what the integral over their trace will be. Not thread-safe;
+    where samples are lost the mean of the others stands in, as in the integral of a trace.
+    """
+
+    def __init__(self, sample_hz: float, accuracy: Accuracy) -> None:
+        self._sample_hz = sample_hz
+        self._accuracy = accuracy
+        self._sums = Sums(ranges_a(accuracy), _AT_ONCE)
+        self.samples = 0
+        self.lost = 0
+        #: Of those that were summed, so many were said to be wrong only afterwards.
+        self._doubtful = 0
+
+    def add(self, current_a: _Floats, voltage_v: _Floats) -> None:
+        """Add samples; those that are no numbers are lost."""
+        for at in range(0, len(current_a), _AT_ONCE):
+            current, voltage = current_a[at : at + _AT_ONCE], voltage_v[at : at + _AT_ONCE]
+            self.samples += len(current)
+            if not np.isfinite(np.einsum("i,i", current, voltage)):
+                good = np.isfinite(current) & np.isfinite(voltage)
+                self.lost += len(current) - int(np.count_nonzero(good))
+                current, voltage = current[good], voltage[good]
+            self._sums.add(current, voltage)
+
+    def skip(self, samples: int) -> None:
+        """Count samples that were lost."""
+        self.samples += samples
+        self.lost += samples
+
+    def distrust(self, samples: int) -> None:
+        """Count samples that were added, and are not to be trusted."""
+        self._doubtful += samples
+
+    def amounts(self) -> Amounts:
+        """Return what there is so far."""
+        lost = self.lost + self._doubtful
+        duration_s = self.samples / self._sample_hz
+        found = Amounts(self.samples, lost, duration_s)
+        if not self.samples or self.lost > LOST_LIMIT * self.samples:
+            said = f"{lost} of {self.samples} samples are lost" if self.samples else ""
+            return replace(found, remark=said)
+        integral = self._integral(duration_s)
+        found = replace(found, energy_j=integral.energy_j, charge_c=integral.charge_c)
+        if over := beyond(integral, self._accuracy):
+            return replace(found, remark=f"{over}: no limits of error are known there")
+        said = ""
+        if self._doubtful:
+            said = f"{self._doubtful} samples that are not to be trusted are in the sums"
+        how = self._accuracy, self._sample_hz, _EXACT
+        return replace(
+            found,
+            energy_u_j=of_energy(integral, *how).energy_u_j,
+            charge_u_c=charge_u_c(integral, *how) if integral.volt_s else None,
+            remark=said,
+        )
+
+    def _integral(self, duration_s: float) -> Integral:
+        mean_w = math.fsum(self._sums.sums[0]) / max(self.samples - self.lost, 1)
+        end = EndPower(mean_w, mean_w)
+        between_s = (0.0, duration_s)
+        return integral_of(
+            self._sums, between_s, self.samples, self.lost, self._sample_hz, (end, end)
+        )
