@@ -90,7 +90,7 @@ def main() -> None:
     try:
         # Killed politely is stopped like by Ctrl-C, once the command is imported: the supply goes
         # off and the files are closed.
-        code = rig.main(standalone_mode=False, obj=handle_once)
+        code = rig.main(prog_name="rig", standalone_mode=False, obj=handle_once)
         sys.exit(code if isinstance(code, int) else 0)
     except RigError as error:
         _print_error(error)

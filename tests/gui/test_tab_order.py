@@ -17,13 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.trace.screen import TraceScreen
 from gui.window import _ALL
 from tests.gui.test_accessibility import is_part
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from gui.window import MainWindow
+    from gui.trace.screen import TraceScreen
+from gui.window import MainWindow
 
 
 def due(top: QWidget) -> set[QWidget]:
@@ -81,7 +83,8 @@ def test_tab_reaches_everything(
     qtbot.waitUntil(lambda: not window.shell.worker.busy)
     screen = window.screen_named(name)
     if name == "trace":
-        qtbot.waitUntil(lambda: screen.state is not None and screen.idle())  # type: ignore[attr-defined]
+        assert isinstance(screen, TraceScreen)
+        qtbot.waitUntil(lambda: screen.state is not None and screen.idle())
     assert missed(window, qtbot) == []
     for tabs in screen.findChildren(QTabWidget):
         for place in range(tabs.count()):

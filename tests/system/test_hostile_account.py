@@ -148,7 +148,7 @@ def test_a_session_of_another_account_is_shown_and_not_written(
         done = ORDINARY.rig(tmp_path, *words)
         assert done.returncode == 0, (words, done.stdout, done.stderr)
     said = refused(ORDINARY.rig(tmp_path, "report", one))
-    assert "a copy of the session" in said and f"{one.name}/events.jsonl" in said
+    assert "a copy of the session" in said and one.name in said
 
 
 @unprivileged.needed
@@ -170,7 +170,8 @@ def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
             shown = ORDINARY.rig(tmp_path, "sessions", "--sessions", of_a_stranger)
             assert shown.returncode == 0 and "1 unreadable" in shown.stdout
             listed = ORDINARY.rig(tmp_path, "list", "--sessions", of_a_stranger)
-            assert f"{one.name} not readable" in listed.stdout
+            (line,) = [line for line in listed.stdout.splitlines() if one.name in line]
+            assert "unreadable" in line
     finally:
         path.chmod(mode)
 

@@ -90,7 +90,7 @@ def repaired(folder: Path) -> str:
         refused = rig("resume", folder)
         assert refused.returncode == 2 and "the folder can be removed" in refused.stderr
         return "removed"
-    command = "resume" if "try: rig resume" in said else "report"
+    command = "resume" if re.search(r"next +rig resume", said) else "report"
     assert f"rig {command}" in said, said
     done = rig(command, folder)
     assert done.returncode in (0, 4), done.stdout + done.stderr

@@ -172,6 +172,11 @@ def tiny(port: str, folder: Path, *overrides: str) -> SessionResult:
     return run("uart-tiny.toml", folder / "sessions", f"sut.uart.port={port}", *data, *overrides)
 
 
+def unmarked(line: str) -> str:
+    """Return a line of results without the mark that its data are generated."""
+    return line.replace("[generated data] ", "")
+
+
 @pytest.mark.long
 def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_words_of_the_benchmark(
     device: PublicDevice, tmp_path: Path
@@ -182,7 +187,8 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     first, throughput = result.content["trials"][0]["lines"]
     assert first.startswith("neurorig, generated data: 5 windows of 10.")
     # An inference takes 50 ms and what the host's sleep adds.
-    assert 18 < float(THROUGHPUT.match(throughput)[1]) <= 20.0  # type: ignore[index]
+    assert THROUGHPUT.match(throughput) is None
+    assert 18 < float(THROUGHPUT.match(unmarked(throughput))[1]) <= 20.0  # type: ignore[index]
     assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [
         first,
         throughput,
@@ -193,7 +199,7 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
         for window in json.loads(line).get("windows", ())
     ]
     # On a busy computer a window may come out short, and is then asked for again.
-    assert sum(10.0 <= length_s < 11.5 for length_s in lengths_s) == 5
+    assert sum(length_s >= 10.0 for length_s in lengths_s) == 5
     assert len(lengths_s) == 5 or f"; {len(lengths_s) - 5} repeated, as too short" in first
 
 
@@ -205,7 +211,9 @@ def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_bench
     assert_sound(result, simulated=False)
     files, *quality = result.content["trials"][0]["lines"]
     assert files == "neurorig, generated data: 12 files, 12 inferences"
-    assert sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in quality) == 2
+    plain = [unmarked(line) for line in quality]
+    assert sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in plain) == 2
+    assert not any(pattern.match(line) for pattern in (TOP_1, AUC) for line in quality)
     assert not any(ENERGY.search(line) for line in quality)
 
 

@@ -149,7 +149,7 @@ def test_the_report_has_its_tile_rows_budget_and_pictures(session: tuple[str, Pa
 def test_its_session_is_recomputed_with_its_plan_and_its_report(
     session: tuple[str, Path], package: Package
 ) -> None:
-    done = package.rig("check", str(session[1]))
+    done = package.rig("check", str(session[1]), "--wide")
     assert done.returncode == 0, done.stdout
     for words in (
         "the plan of seed",
@@ -167,6 +167,6 @@ def test_without_the_package_the_report_says_why_it_has_no_pictures(
     # The page is written; that the session is as measured cannot be said without its plug-ins.
     assert done.returncode == 1 and "report.html" in done.stdout, done.stdout + done.stderr
     page = (copy / "report.html").read_text()
-    assert "<h2>Pictures of acme_counting</h2>" in page and "Not drawn: " in page
+    assert "<h2>Pictures</h2>" in page and "Not drawn: " in page
     assert "no such kind of" in page and "Paces of the trials" not in page
     assert '<th scope="row"><code>pace</code></th>' in page

@@ -345,7 +345,7 @@ def test_the_probe_passes_and_does_not_judge_the_emulators_time() -> None:
     image("mps2", "asc")
     findings = {finding.name: finding for finding in probe(MPS2_ASC)}
     assert all(finding.ok for finding in findings.values()), findings
-    assert "not judged" in findings["timer rate"].detail
+    assert not findings["timer rate"].tested
     assert "8 edges" in findings["SYNC wire"].detail
 
 
