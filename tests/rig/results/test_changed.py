@@ -144,7 +144,7 @@ def test_results_that_were_put_into_a_session_that_was_cut_off_are_marked(root: 
     assert [str(change) for change in session.changed] == [
         "results.json was added: no line of events.jsonl names it"
     ]
-    assert repr(session).endswith(f": killed, {CHANGED}>")
+    assert ": killed (" in repr(session) and repr(session).endswith(f", {CHANGED})>")
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(root: Path, tmp_path: Path) -> None:
