@@ -115,6 +115,8 @@ def test_in_the_text_layer_a_spoilt_byte_ends_the_run_with_its_name(
     assert caught.value.evidence
 
 
+# Time stamps of the text layer are judged by the host's clock: the device has to get a processor.
+@pytest.mark.paced
 def test_the_text_layer_drives_the_same_firmware(firmware: Path, tmp_path: Path) -> None:
     result = run(
         POSIX_ASC,
